@@ -1,0 +1,1 @@
+"""Perdure runs generative-agent studies to completion inside a budget."""

@@ -1,0 +1,39 @@
+"""Time: the only file that reads a clock or sleeps. Everything else is given a `Clock`."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """A clock, real or a test's."""
+
+    def wall_s(self) -> float:
+        """Seconds since 1970, for people to read. May jump either way."""
+        ...
+
+    def now_s(self) -> float:
+        """Seconds on a clock that never goes back, for durations and deadlines."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait. Zero or less only lets others run."""
+        ...
+
+
+class SystemClock:
+    """The machine's own clocks."""
+
+    def wall_s(self) -> float:
+        """Read the wall clock: seconds since 1970."""
+        return time.time()  # noqa: TID251 - this file is the one that may
+
+    def now_s(self) -> float:
+        """Read the monotonic clock, in seconds."""
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait on the running event loop."""
+        await asyncio.sleep(max(seconds, 0.0))

@@ -1,0 +1,45 @@
+"""Named places at which a test may kill the process, to prove that nothing is lost there.
+
+A point is declared in `POINTS`; reaching an undeclared one is a bug. Outside tests a point costs
+one comparison. The crash suite reads the table, arms each point, and fails if one is never reached.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+
+from perdure.base.errors import InternalError
+
+POINTS: dict[str, str] = {
+    "run.created": "the registry is on disk, no world has a partition",
+    "partition.before-rename": "a partition is complete under its temporary name",
+    "partition.born": "a partition has its name, its registry row does not say so yet",
+    "tick.opened": "the plan is fixed, no call of the tick was made",
+    "tick.before-append": "every call of the tick is answered, nothing of it is written",
+    "tick.after-append": "the tick is durable, the witness does not know it yet",
+    "tick.after-witness": "the tick is durable and witnessed",
+    "world.completed": "the last tick is witnessed, the partition has not left WAL",
+    "run.closed": "every world is done, the registry says so",
+}
+
+_armed = os.environ.get("PERDURE_CRASH_AT", "")
+
+
+def crashpoint(name: str) -> None:
+    """Pass a named point; die here if `PERDURE_CRASH_AT` is `name` or `name:hit` (1 = first)."""
+    if name not in POINTS:
+        raise InternalError(f"The crash point {name!r} is not declared.")
+    if _armed:
+        _hit(name)
+
+
+def _hit(name: str) -> None:
+    global _armed  # noqa: PLW0603 - the count-down of the one armed point
+    point, _, count = _armed.partition(":")
+    if point != name:
+        return
+    left = int(count or "1") - 1
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    _armed = f"{point}:{left}"

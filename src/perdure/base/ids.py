@@ -1,0 +1,10 @@
+"""Names that only have to be new: everything else is derived from content."""
+
+from __future__ import annotations
+
+import secrets
+
+
+def new_run_id() -> str:
+    """Make a run id: 12 hex digits that no other run has. It enters no header and no event."""
+    return secrets.token_hex(6)

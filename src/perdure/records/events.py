@@ -1,0 +1,224 @@
+"""The events of a world's record: a closed set of kinds, and which of them are content.
+
+Content is what the digest of a world covers. Content refers to other events only by content
+number, never by seq; usage, attempts and retries appear only in cost events. No wall-clock time,
+latency, host or process enters an event.
+"""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from perdure.records.outcome import TurnFailureCause, UnscorableCause
+from perdure.records.persona import Memory
+from perdure.records.presentation import (
+    DroppedExposure,
+    Intervention,
+    Plan,
+    Presentation,
+    Stimulus,
+)
+from perdure.records.record import Record
+from perdure.records.request import FailureCause
+from perdure.records.usage import CostSource, Usage
+
+
+class PromptPart(Record):
+    """One message of a prompt as sent: its role, and the hash of its text among the blobs."""
+
+    role: str
+    sha256: str
+
+
+class Started(Record):
+    """The first event of a world."""
+
+
+class StimulusPublished(Record):
+    """A stimulus entered the world."""
+
+    stimulus: Stimulus
+
+
+class InterventionApplied(Record):
+    """A scheduled change took effect."""
+
+    intervention: Intervention
+
+
+class ExposureDropped(Record):
+    """Something was not shown that would have been."""
+
+    dropped: DroppedExposure
+
+
+class AnswerGiven(Record):
+    """The answer to a world's own model call; vectors are kept as a blob of little-endian f32."""
+
+    purpose: str
+    text: str = ""
+    vectors: str = ""
+    count: int = 0
+    failed: FailureCause | None = None
+
+
+class Turn(Record):
+    """A turn that was taken: what was shown, the prompt as sent, the answer as given."""
+
+    job: int
+    presentation: Presentation
+    prompt: tuple[PromptPart, ...]
+    answer: str
+
+
+class TurnNotTaken(Record):
+    """A turn that failed, with its cause."""
+
+    job: int
+    presentation: Presentation
+    cause: TurnFailureCause
+    call: FailureCause | None = None
+
+
+class MemoryFormed(Record):
+    """A persona's new memory, after the turn with content number `turn`."""
+
+    turn: int
+    memory: Memory
+
+
+class Reflected(Record):
+    """A persona's reflection, after the turn with content number `turn`."""
+
+    turn: int
+    prompt: tuple[PromptPart, ...]
+    text: str
+
+
+class ScoreGiven(Record):
+    """The score of the turn with content number `turn`: a choice's id, or why there is none."""
+
+    turn: int
+    question: str
+    choice: str = ""
+    unscorable: UnscorableCause | None = None
+
+
+class Cost(Record):
+    """One attempt at one model call, and what it cost.
+
+    `role` is the model role, `model` the pinned name, `served` the name that answered. `amount` is
+    in nano-units of the run's currency and absent exactly when `source` is unknown.
+    """
+
+    job: int
+    purpose: str
+    ordinal: int
+    attempt: int
+    role: str
+    model: str
+    source: CostSource
+    served: str = ""
+    amount: int | None = None
+    usage: Usage | None = None
+    failed: FailureCause | None = None
+    usage_impossible: bool = False
+
+
+class Completed(Record):
+    """The world reached its horizon."""
+
+
+class TickClosed(Record):
+    """The last event of a tick: the plan it ran under, its jobs, and how many had no reply."""
+
+    plan: Plan
+    jobs: int
+    unanswered: int = 0
+
+
+Payload = (
+    Started
+    | StimulusPublished
+    | InterventionApplied
+    | ExposureDropped
+    | AnswerGiven
+    | Turn
+    | TurnNotTaken
+    | MemoryFormed
+    | Reflected
+    | ScoreGiven
+    | Cost
+    | Completed
+    | TickClosed
+)
+
+KIND_OF: dict[type[Record], str] = {
+    Started: "started",
+    StimulusPublished: "stimulus_published",
+    InterventionApplied: "intervention",
+    ExposureDropped: "exposure_dropped",
+    AnswerGiven: "answer",
+    Turn: "turn",
+    TurnNotTaken: "turn_failed",
+    MemoryFormed: "memory",
+    Reflected: "reflection",
+    ScoreGiven: "score",
+    Cost: "cost",
+    Completed: "completed",
+    TickClosed: "tick_closed",
+}
+
+IS_CONTENT: dict[str, bool] = {
+    "started": False,
+    "stimulus_published": True,
+    "intervention": True,
+    "exposure_dropped": True,
+    "answer": True,
+    "turn": True,
+    "turn_failed": True,
+    "memory": True,
+    "reflection": True,
+    "score": True,
+    "cost": False,
+    "completed": False,
+    "tick_closed": False,
+}
+
+TYPE_OF: dict[str, type[Record]] = {kind: cls for cls, kind in KIND_OF.items()}
+
+assert set(KIND_OF) == set(get_args(Payload))
+assert set(IS_CONTENT) == set(TYPE_OF)
+
+
+class Event(Record):
+    """One event to be written. `seq` counts all events of a world, `content` only content ones.
+
+    `content` is absent for events that are not content. `persona` is empty where none is concerned.
+    """
+
+    seq: int
+    tick: int
+    payload: Payload
+    persona: str = ""
+    content: int | None = None
+
+
+class Head(Record):
+    """Where a record ends: the last seq (-1 if none), the chain, and the digest so far (hex).
+
+    `content` is the count of content events, `tick` the last closed tick (-1 if none).
+    """
+
+    seq: int
+    chain: str
+    content: int
+    digest: str
+    tick: int = -1
+
+
+class Batch(Record):
+    """What one transaction writes: a tick's events in order, and the blobs that they cite."""
+
+    events: tuple[Event, ...]
+    blobs: dict[str, bytes] = {}

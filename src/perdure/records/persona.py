@@ -1,0 +1,72 @@
+"""Who lives in a world: personas, what is known of them, what they carry from tick to tick."""
+
+from __future__ import annotations
+
+from perdure.records.record import Record
+
+AttributeValue = str | int | float
+
+
+class AttributeSpec(Record):
+    """One attribute of a study's ontology.
+
+    `label` is how a person would name it. `scale` maps each code to its words, in the order of the
+    scale (low to high) for an ordinal one; an empty scale means a plain number or text with an
+    optional `unit`. A persona without a `required` attribute is refused.
+    """
+
+    name: str
+    label: str
+    scale: dict[str, str] = {}
+    unit: str = ""
+    required: bool = False
+
+
+class Choice(Record):
+    """One answer of a closed question: its id, how it is named, and other names it goes by."""
+
+    id: str
+    label: str
+    aliases: tuple[str, ...] = ()
+
+
+class OutcomeSpec(Record):
+    """The held-out outcome: what it is called, the question that asks for it, its choices' ids.
+
+    The values themselves are kept in the registry by source row and are never given to a persona,
+    a world, an agent or a model.
+    """
+
+    name: str
+    question: str
+
+
+class Ontology(Record):
+    """A study's attributes and its held-out outcome, if it has one."""
+
+    attributes: tuple[AttributeSpec, ...]
+    outcome: OutcomeSpec | None = None
+
+
+class Persona(Record):
+    """One respondent: a stable id (that of the source row) and attributes by name."""
+
+    id: str
+    attributes: dict[str, AttributeValue]
+
+
+class Memory(Record):
+    """A private, dated note of one persona. `claim` names the claim that it is about, if any."""
+
+    tick: int
+    text: str
+    importance: float
+    claim: str = ""
+    source: str = "exposure"
+
+
+class PersonaState(Record):
+    """What a persona carries from tick to tick, rebuilt from its events alone."""
+
+    memories: tuple[Memory, ...] = ()
+    turns_since_reflection: int = 0

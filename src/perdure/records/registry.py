@@ -1,0 +1,122 @@
+"""What the registry and the run log hold: the run, its worlds, and what happened between ticks."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import get_args
+
+from perdure.records.record import Record
+
+
+class WorldState(StrEnum):
+    """Where a world stands."""
+
+    NOT_STARTED = "not_started"
+    PARTIAL = "partial"
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+
+class RunState(StrEnum):
+    """Where a run stands: completed exactly if all its worlds are, else partial with its cause."""
+
+    RUNNING = "running"
+    COMPLETED = "completed"
+    PARTIAL = "partial"
+
+
+class RunEntry(Record):
+    """A run as asked. `study` is the canonical JSON of the study with the flags applied.
+
+    `hashes` names each input and its hash: brief, ontology, population, scenarios, seeds, pins,
+    agent, held_out. `versions` are for people: perdure, python, sqlite.
+    """
+
+    format: int
+    run_id: str
+    study: str
+    study_path: str
+    study_path_relative: str
+    hashes: dict[str, str]
+    currency: str
+    flags: dict[str, str] = {}
+    versions: dict[str, str] = {}
+
+
+class WorldEntry(Record):
+    """One world of a run, in the order of the run's cells."""
+
+    world_id: str
+    scenario: str
+    variant: str
+    replicate_seed: int
+    world_seed: str
+    horizon: int
+
+
+class WorldOutcome(Record):
+    """How a world ended, or where it stands. `cause` is a sentence; empty if it is completed.
+
+    `cost` is in nano-units: the sum of known amounts; `unknown_costs` counts the rest.
+    """
+
+    world_id: str
+    state: WorldState = WorldState.NOT_STARTED
+    tick: int = -1
+    cause: str = ""
+    exit_status: int = 0
+    calls: int = 0
+    turns: int = 0
+    turns_failed: int = 0
+    cost: int = 0
+    unknown_costs: int = 0
+    digest: str = ""
+
+
+class RunOpened(Record):
+    """A governor took the run under this epoch."""
+
+    epoch: int
+
+
+class RunPaused(Record):
+    """The run stopped cleanly before its end; it can be continued."""
+
+    cause: str
+    exit_status: int
+
+
+class RunClosed(Record):
+    """The run ended; no world of it will go on by itself."""
+
+    state: RunState
+    exit_status: int
+
+
+class WorldFailed(Record):
+    """A world failed by itself; the others went on."""
+
+    world_id: str
+    tick: int
+    error: str
+    message: str
+
+
+LogPayload = RunOpened | RunPaused | RunClosed | WorldFailed
+
+LOG_KIND_OF: dict[type[Record], str] = {
+    RunOpened: "opened",
+    RunPaused: "paused",
+    RunClosed: "closed",
+    WorldFailed: "world_failed",
+}
+LOG_TYPE_OF: dict[str, type[Record]] = {kind: cls for cls, kind in LOG_KIND_OF.items()}
+
+assert set(LOG_KIND_OF) == set(get_args(LogPayload))
+
+
+class LogHead(Record):
+    """Where the run log ends: the last seq (-1 if none) and its chain hash (hex)."""
+
+    seq: int
+    chain: str

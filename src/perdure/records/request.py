@@ -1,0 +1,137 @@
+"""A model call: who asks for it, what is sent, what came back, or which of the named failures."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from perdure.records.facts import PersonaFacts
+from perdure.records.record import Record
+from perdure.records.usage import CostSource, Usage
+
+
+class CallKey(Record):
+    """Which call this is, within a run. A world's own calls have job -1.
+
+    Its ordinal counts the calls of one (job, purpose), which are made one after another, from 0.
+    Attempts of a call are numbered by the inference host.
+    """
+
+    world: str
+    tick: int
+    job: int
+    purpose: str
+    ordinal: int
+
+
+class Message(Record):
+    """One message of a prompt. `role` is `system`, `user` or `assistant`."""
+
+    role: str
+    content: str
+
+
+class ChatRequest(Record, tag="chat"):
+    """A request for one reply. `role` is the model role (`tier_a`, `tier_b`), not a model's name.
+
+    `seed` is the sampling seed of this call, below 2**31. `facts` says what the prompt says, as
+    data; it is never sent to an endpoint.
+    """
+
+    role: str
+    messages: tuple[Message, ...]
+    tokens_max: int
+    temperature: float = 0.0
+    seed: int = 0
+    facts: PersonaFacts | None = None
+
+
+class EmbedRequest(Record, tag="embed"):
+    """A request for one vector per text."""
+
+    role: str
+    texts: tuple[str, ...]
+
+
+class FinishReason(StrEnum):
+    """Why a reply ended."""
+
+    STOP = "stop"
+    LENGTH = "length"
+    REFUSAL = "refusal"
+    OTHER = "other"
+
+
+class Reply(Record, tag="reply"):
+    """A final answer of a model. A refusal is a reply. `served` is the model's served name."""
+
+    text: str
+    served: str
+    finish: FinishReason = FinishReason.STOP
+    usage: Usage | None = None
+    usage_impossible: bool = False
+
+
+class Vectors(Record, tag="vectors"):
+    """The answer to an `EmbedRequest`: one vector per text, in order, all of one length."""
+
+    vectors: tuple[tuple[float, ...], ...]
+    served: str
+    usage: Usage | None = None
+    usage_impossible: bool = False
+
+
+class FailureCause(StrEnum):
+    """The closed set of ways in which a call fails."""
+
+    TIMEOUT = "timeout"
+    CONNECT = "connect"
+    TRANSPORT = "transport"
+    RATE_LIMITED = "rate_limited"
+    SERVER_ERROR = "server_error"
+    REJECTED = "rejected"
+    BAD_REPLY = "bad_reply"
+    REPLY_TOO_LARGE = "reply_too_large"
+    WRONG_MODEL = "wrong_model"
+    KEY_REFUSED = "key_refused"
+    MODEL_UNKNOWN = "model_unknown"
+    OUT_OF_MONEY = "out_of_money"
+    QUEUE_FULL = "queue_full"
+    UNSUPPORTED = "unsupported"
+    FACTS_MISSING = "facts_missing"
+
+
+class Failure(Record, tag="failure"):
+    """One attempt that did not end in a reply. `status` is an HTTP status, 0 if there was none."""
+
+    cause: FailureCause
+    status: int = 0
+    retry_after_s: float | None = None
+    served: str = ""
+
+
+class Attempt(Record):
+    """One attempt at a call, and what it cost: `failed` is absent if it ended in a reply.
+
+    `amount` is in nano-units of the run's currency, absent exactly when `source` is unknown.
+    """
+
+    failed: FailureCause | None = None
+    status: int = 0
+    served: str = ""
+    usage: Usage | None = None
+    amount: int | None = None
+    source: CostSource = CostSource.UNKNOWN
+    usage_impossible: bool = False
+
+
+class CallResult(Record):
+    """The end of a call: its attempts in order, and a final answer unless the last one failed."""
+
+    key: CallKey
+    attempts: tuple[Attempt, ...]
+    answer: Reply | Vectors | None = None
+
+    @property
+    def failed(self) -> FailureCause | None:
+        """The cause of the last attempt, if the call has no answer."""
+        return None if self.answer is not None else self.attempts[-1].failed

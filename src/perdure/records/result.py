@@ -1,0 +1,43 @@
+"""What a run gives back, and how it looks while it works."""
+
+from __future__ import annotations
+
+from perdure.records.record import Record
+from perdure.records.registry import RunState, WorldOutcome
+
+
+class RunResult(Record):
+    """The end of a run: its state is computed from its worlds. `cause` is empty if completed.
+
+    `cost` is in nano-units of `currency`, the sum of known amounts; `unknown_costs` counts the
+    attempts whose amount is unknown.
+    """
+
+    run_id: str
+    folder: str
+    state: RunState
+    exit_status: int
+    worlds: tuple[WorldOutcome, ...]
+    currency: str
+    cause: str = ""
+    cost: int = 0
+    unknown_costs: int = 0
+
+
+class Progress(Record):
+    """A run at one moment. Rates are over the life of the process; `left_s` is an estimate."""
+
+    worlds: int
+    worlds_done: int
+    ticks: int
+    ticks_closed: int
+    turns: int
+    turns_per_s: float
+    in_flight: int
+    retries: int
+    cost: int
+    unknown_costs: int
+    currency: str
+    elapsed_s: float
+    left_s: float | None = None
+    pid: int = 0

@@ -1,0 +1,111 @@
+"""What a world is made of: claims, questions, a scenario, and the header of its record."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from perdure.records.baseline_rule import BaselineRule
+from perdure.records.persona import Choice, Ontology
+from perdure.records.record import Record
+
+
+class Claim(Record):
+    """One assertion of the brief, shown as a short message."""
+
+    id: str
+    text: str
+
+
+class Brief(Record):
+    """What the study is about, in words that every persona is told, and its claims in order."""
+
+    title: str
+    text: str
+    claims: tuple[Claim, ...] = ()
+
+
+class Question(Record):
+    """A question put to a persona. With choices it is closed and scored; without, it is open."""
+
+    id: str
+    text: str
+    choices: tuple[Choice, ...] = ()
+
+
+class Variant(Record):
+    """A version of the concept. Scenarios of one variant share their random draws."""
+
+    id: str
+    description: str = ""
+
+
+class Scenario(Record):
+    """The conditions of a world, without seed or repeat count.
+
+    Ticks number from 0 to `horizon` - 1, each one `tick_unit` long. At the ticks in `waves` the
+    survey question `wave_question` is put to everyone; at the ticks in `exposures`, the listed
+    claims are shown to the personas who are active, who answer `exposure_question`.
+    `activation` is the chance that a persona is active at a tick. `settings` are for the user's
+    own world and are not read by ours. `world` names the world's class as `module:Class`.
+    """
+
+    id: str
+    variant: str
+    horizon: int
+    tick_unit: str = "day"
+    waves: tuple[int, ...] = ()
+    wave_question: str = ""
+    exposures: dict[str, tuple[str, ...]] = {}
+    exposure_question: str = ""
+    activation: float = 1.0
+    world: str = "perdure.world:SurveyWorld"
+    settings: dict[str, Any] = {}
+
+
+class ModelPin(Record):
+    """Which model answers a role: the part of a model's configuration that decides its answers.
+
+    `provider` is one of `baseline`, `http`, `local`, `scripted`. `accepts` lists the served names
+    that count as this model. `file_sha256` pins local weights.
+    """
+
+    provider: str
+    model: str
+    accepts: tuple[str, ...] = ()
+    file_sha256: str = ""
+    rule: BaselineRule | None = None
+
+
+class AgentSettings(Record):
+    """How the agent works: its class, its sampling, how often it reflects, what it recalls."""
+
+    agent: str = "perdure.agent:PersonaAgent"
+    temperature: float = 0.7
+    answer_tokens_max: int = 120
+    reflect_every: int = 3
+    memories_max: int = 5
+    settings: dict[str, Any] = {}
+
+
+class Header(Record):
+    """Written once per world: everything that decides what the world's record may hold.
+
+    `world_seed` is 16 hex digits, `world_id` 12, the hashes 64. `persona_ids` are in the order of
+    the population.
+    """
+
+    format: int
+    world_id: str
+    world_seed: str
+    replicate_seed: int
+    study: str
+    scenario: Scenario
+    variant: Variant
+    brief: Brief
+    ontology: Ontology
+    questions: tuple[Question, ...]
+    population_hash: str
+    persona_ids: tuple[str, ...]
+    pins: dict[str, ModelPin]
+    agent: AgentSettings
+    quorum: float

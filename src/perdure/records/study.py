@@ -1,0 +1,72 @@
+"""A study as asked: the frozen form of a study file, with the flags that change its inputs."""
+
+from __future__ import annotations
+
+from perdure.records.persona import Ontology
+from perdure.records.record import Record
+from perdure.records.scenario import AgentSettings, Brief, ModelPin, Question, Scenario, Variant
+from perdure.records.usage import Price
+
+
+class PopulationSpec(Record):
+    """Where personas come from: a CSV file in the study's folder, one row a respondent.
+
+    `columns` maps each attribute to its column, `id_column` names the stable id of a row,
+    `outcome_column` the held-out value and `outcome_values` its code for each choice. `draw` is
+    how many rows are drawn, 0 for all, by the stream of `draw_seed`.
+    """
+
+    file: str
+    id_column: str
+    columns: dict[str, str]
+    outcome_column: str = ""
+    outcome_values: dict[str, str] = {}
+    missing: tuple[str, ...] = ("",)
+    draw: int = 0
+    draw_seed: int = 0
+
+
+class Endpoint(Record):
+    """How a model is reached: nothing here decides what it answers, and none of it is compared.
+
+    The key itself is never here: it is read from the environment variable `key_env` or from the
+    file `key_file` when a connection is made.
+    """
+
+    base_url: str = ""
+    key_env: str = ""
+    key_file: str = ""
+    concurrency_max: int = 32
+    requests_per_minute: int = 0
+    tokens_per_minute: int = 0
+    attempt_timeout_s: float = 60.0
+    deadline_s: float = 300.0
+    retries_max: int = 5
+    weights_file: str = ""
+
+
+class ModelSpec(Record):
+    """A model that a role may use: its pin, how it is reached, and its price if it has one."""
+
+    pin: ModelPin
+    endpoint: Endpoint = Endpoint()
+    price: Price | None = None
+
+
+class Study(Record):
+    """One investigation: who is asked, what they live through, which model speaks for them."""
+
+    format: int
+    name: str
+    brief: Brief
+    ontology: Ontology
+    questions: tuple[Question, ...]
+    population: PopulationSpec
+    variants: tuple[Variant, ...]
+    scenarios: tuple[Scenario, ...]
+    seeds: tuple[int, ...]
+    models: dict[str, ModelSpec]
+    agent: AgentSettings = AgentSettings()
+    currency: str = "USD"
+    quorum: float = 0.9
+    skew: int = 4

@@ -1,0 +1,87 @@
+"""Well-formed replies of an OpenAI-compatible server, as JSON trees and bytes."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import msgspec
+
+DIMENSIONS = 8
+_CREATED = 1_764_000_000
+
+
+def chat_tree(text: str, model: str, request: Any, index: int = 0) -> dict[str, Any]:
+    """Build a chat completion as a tree: one choice that stopped by itself, with its usage."""
+    prompt = sum(_tokens(message) for message in _messages(request))
+    output = _count(text)
+    message = {"role": "assistant", "content": text, "refusal": None, "annotations": []}
+    return {
+        "id": f"chatcmpl-{index:08d}",
+        "object": "chat.completion",
+        "created": _CREATED,
+        "model": model,
+        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}],
+        "usage": {
+            "prompt_tokens": prompt,
+            "completion_tokens": output,
+            "total_tokens": prompt + output,
+            "prompt_tokens_details": {"cached_tokens": 0, "audio_tokens": 0},
+            "completion_tokens_details": {"reasoning_tokens": 0, "audio_tokens": 0},
+        },
+        "service_tier": "default",
+        "system_fingerprint": "fp_perdure",
+    }
+
+
+def embedding_tree(texts: list[str], model: str) -> dict[str, Any]:
+    """Build an embedding reply as a tree: equal texts have equal vectors, on any machine."""
+    tokens = sum(_count(text) for text in texts)
+    return {
+        "object": "list",
+        "data": [
+            {"object": "embedding", "index": index, "embedding": embedding_of(text)}
+            for index, text in enumerate(texts)
+        ],
+        "model": model,
+        "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
+    }
+
+
+def embedding_of(text: str) -> list[float]:
+    """Make a text's vector: as many numbers in [-1, 1) as `DIMENSIONS` says."""
+    digest = hashlib.sha256(text.encode("utf-8", "replace")).digest()
+    return [(byte - 128) / 128 for byte in digest[:DIMENSIONS]]
+
+
+def error_tree(message: str, code: str | None, kind: str = "invalid_request_error") -> Any:
+    """Build an error object as OpenAI sends it."""
+    return {"error": {"message": message, "type": kind, "param": None, "code": code}}
+
+
+def models_tree(models: tuple[str, ...]) -> Any:
+    """Build the reply to `GET /models`."""
+    entries = [
+        {"id": model, "object": "model", "created": _CREATED, "owned_by": "perdure"}
+        for model in models
+    ]
+    return {"object": "list", "data": entries}
+
+
+def to_bytes(tree: Any) -> bytes:
+    """Encode a tree as JSON."""
+    return msgspec.json.encode(tree)
+
+
+def _messages(request: Any) -> list[Any]:
+    messages = request.get("messages") if isinstance(request, dict) else None
+    return messages if isinstance(messages, list) else []
+
+
+def _tokens(message: Any) -> int:
+    content = message.get("content") if isinstance(message, dict) else None
+    return 4 + (_count(content) if isinstance(content, str) else 0)
+
+
+def _count(text: str) -> int:
+    return max(1, len(text) // 4)

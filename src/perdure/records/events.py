@@ -88,11 +88,12 @@ class MemoryFormed(Record):
 
 
 class Reflected(Record):
-    """A persona's reflection, after the turn with content number `turn`."""
+    """A persona's reflection, after the turn with content number `turn`; or why there is none."""
 
     turn: int
     prompt: tuple[PromptPart, ...]
-    text: str
+    text: str = ""
+    failed: FailureCause | None = None
 
 
 class ScoreGiven(Record):

@@ -20,11 +20,15 @@ class TurnFailureCause(StrEnum):
 
 
 class ReflectionDone(Record):
-    """A reflection that a persona made after its turn, with the prompt that led to it."""
+    """A reflection that a persona made after its turn, with the prompt that led to it.
+
+    `failed` is the failure of its model call, if that got no reply; the turn itself still counts.
+    """
 
     messages: tuple[Message, ...]
-    text: str
+    text: str = ""
     memories: tuple[Memory, ...] = ()
+    failed: FailureCause | None = None
 
 
 class TurnDone(Record, tag="done"):

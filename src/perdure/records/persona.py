@@ -12,7 +12,8 @@ class AttributeSpec(Record):
 
     `label` is how a person would name it. `scale` maps each code to its words, in the order of the
     scale (low to high) for an ordinal one; an empty scale means a plain number or text with an
-    optional `unit`. A persona without a `required` attribute is refused.
+    optional `unit`; `text` says which of the two. A persona without a `required` attribute is
+    refused.
     """
 
     name: str
@@ -20,6 +21,7 @@ class AttributeSpec(Record):
     scale: dict[str, str] = {}
     unit: str = ""
     required: bool = False
+    text: bool = False
 
 
 class Choice(Record):

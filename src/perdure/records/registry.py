@@ -98,8 +98,8 @@ class WorldFailed(Record):
 
     world_id: str
     tick: int
-    error: str
-    message: str
+    exit_status: int
+    cause: str
 
 
 LogPayload = RunOpened | RunPaused | RunClosed | WorldFailed

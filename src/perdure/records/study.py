@@ -13,7 +13,8 @@ class PopulationSpec(Record):
 
     `columns` maps each attribute to its column, `id_column` names the stable id of a row,
     `outcome_column` the held-out value and `outcome_values` its code for each choice. `draw` is
-    how many rows are drawn, 0 for all, by the stream of `draw_seed`.
+    how many rows are drawn, 0 for all, by the stream of `draw_seed`. `incomplete` says what becomes
+    of a row without a required attribute: `refuse` the study, or `leave_out` the row.
     """
 
     file: str
@@ -24,6 +25,7 @@ class PopulationSpec(Record):
     missing: tuple[str, ...] = ("",)
     draw: int = 0
     draw_seed: int = 0
+    incomplete: str = "refuse"
 
 
 class Endpoint(Record):

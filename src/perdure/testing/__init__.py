@@ -1,7 +1,13 @@
-"""Fakes for users' own tests: a loopback endpoint that answers well or misbehaves on request."""
+"""Fakes for users' own tests: a scripted model, a clock that does not wait, a loopback endpoint.
+
+`MisbehavingServer` is a real HTTP server that answers like an OpenAI-compatible endpoint, or plays
+any fault of `FAULTS`, by name.
+"""
 
 from __future__ import annotations
 
+from perdure.inference.scripted import HANG, Delay, ScriptedProvider, wrong_model
+from perdure.testing.clock import SkippingClock
 from perdure.testing.exchange import Exchange, SeenRequest
 from perdure.testing.fault import Fault
 from perdure.testing.faults import ENDPOINT_FAULTS, FAULTS
@@ -10,9 +16,14 @@ from perdure.testing.server import MisbehavingServer, default_responder
 __all__ = [
     "ENDPOINT_FAULTS",
     "FAULTS",
+    "HANG",
+    "Delay",
     "Exchange",
     "Fault",
     "MisbehavingServer",
+    "ScriptedProvider",
     "SeenRequest",
+    "SkippingClock",
     "default_responder",
+    "wrong_model",
 ]

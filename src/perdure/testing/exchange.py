@@ -20,13 +20,15 @@ class SeenRequest(Record):
     """A request that reached the server.
 
     `index` counts the calls (POST) from 0, over all connections; another request has index -1.
-    `key` is the bearer token that came with it, and `body` its parsed JSON, if it had any.
+    `key` is the bearer token that came with it, `headers` are all the others by their lower-case
+    names, and `body` is its parsed JSON, if it had any.
     """
 
     index: int
     method: str
     path: str
     key: str = ""
+    headers: dict[str, str] = {}
     body: Any = None
 
 

@@ -87,7 +87,11 @@ CONTENT_FAULTS: tuple[Fault, ...] = (
     _tail("json_nan", "NaN", b', "temperature": NaN}'),
     _tail("json_1e999", "a number beyond any number", b', "temperature": 1e999}'),
     _tail("json_duplicate_key", "two lists of choices", b', "choices": []}'),
-    _tail("json_deep_inside", "100,000 lists in a field nobody reads", b', "x": ' + _DEEP + b"}"),
+    _tail(
+        "json_deep_inside",
+        "100,000 lists in a field nobody reads",
+        b', "x": ' + _DEEP + b"]" * 100_000 + b"}",
+    ),
     _said("text_surrogate", "a lone surrogate in the text", b'"half \\ud83d of a pair"'),
     _said("text_nul", "NUL in the text", b'"nul \\u0000 inside"'),
     _said("text_terminal", "terminal commands in the text", b'"\\u001b]0;owned\\u0007 \\u001b[2J"'),
@@ -113,13 +117,15 @@ CONTENT_FAULTS: tuple[Fault, ...] = (
     _changed("choices_missing", "no choices", lambda tree: tree.pop("choices", None)),
     _changed("choices_empty", "an empty list of choices", lambda tree: tree.update(choices=[])),
     _changed("choices_number", "choices is a number", lambda tree: tree.update(choices=1)),
-    _changed("choices_two", "two choices", lambda tree: tree.update(choices=tree["choices"] * 2)),
+    _changed(
+        "choices_two", "two choices", lambda tree: tree.update(choices=tree.get("choices", []) * 2)
+    ),
     _changed("model_wrong", "another model answers", lambda tree: tree.update(model="other-2")),
-    _changed("model_missing", "no model is named", lambda tree: tree.pop("model")),
+    _changed("model_missing", "no model is named", lambda tree: tree.pop("model", None)),
     _changed("model_number", "the model's name is a number", lambda tree: tree.update(model=5)),
     _changed(
         "other_call",
         "the reply to an embedding",
-        lambda tree: (tree.pop("choices"), tree.update(object="list", data=[])),
+        lambda tree: (tree.pop("choices", None), tree.update(object="list", data=[])),
     ),
 )

@@ -92,7 +92,7 @@ STATUS_FAULTS: tuple[Fault, ...] = (
     _limited("retry_after_absent", None, "429 that does not say when"),
     _limited("retry_after_negative", "-5", "429 with a negative wait"),
     _limited("retry_after_huge", "1000000000", "429 that asks for 31 years"),
-    _limited("retry_after_garbage", "soon \x01", "429 with a wait that is no number and no date"),
+    _limited("retry_after_garbage", "soon", "429 with a wait that is no number and no date"),
     _limited("retry_after_nan", "nan", "429 whose wait is not a number"),
     _raw(
         "quota_used_up",

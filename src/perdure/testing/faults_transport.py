@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import io
 import zlib
@@ -169,6 +170,10 @@ async def _endless_header(exchange: Exchange) -> None:
         await exchange.send(b"x" * 0x10000)
 
 
+async def _header_unprintable(exchange: Exchange) -> None:
+    await exchange.reply(exchange.good_body, headers=[("x-broken", "a \x01 control")])
+
+
 async def _not_http(exchange: Exchange) -> None:
     await exchange.send(b"SSH-2.0-OpenSSH_9.2\r\n")
     exchange.close()
@@ -193,13 +198,16 @@ async def _same_answer_twice(exchange: Exchange) -> None:
     await exchange.send(_good(exchange) + _good(exchange))
 
 
-def _encoded(encoding: str, body: Callable[[Exchange], bytes]) -> Callable[[Exchange], Awaitable]:
+def _encoded(
+    encoding: str, body: Callable[[Exchange], bytes]
+) -> Callable[[Exchange], Awaitable[None]]:
     async def play(exchange: Exchange) -> None:
         await exchange.reply(body(exchange), headers=[("content-encoding", encoding)])
 
     return play
 
 
+@functools.cache
 def _bomb(wbits: int) -> bytes:
     packer = zlib.compressobj(9, zlib.DEFLATED, wbits)
     out = io.BytesIO()
@@ -257,6 +265,7 @@ TRANSPORT_FAULTS: tuple[Fault, ...] = (
     _wire("late", "a good reply, too late", _late),
     _wire("header_flood", "20,000 headers", _header_flood),
     _wire("endless_header", "one header without end", _endless_header),
+    _wire("header_unprintable", "a control character in a header", _header_unprintable),
     _wire("not_http", "another protocol's greeting", _not_http),
     _wire("bad_status_line", "a status line with words", _bad_status_line),
     _wire("answered_twice", "a good reply and another behind it", _answered_twice),

@@ -15,7 +15,12 @@ def chat_tree(text: str, model: str, request: Any, index: int = 0) -> dict[str, 
     """Build a chat completion as a tree: one choice that stopped by itself, with its usage."""
     prompt = sum(_tokens(message) for message in _messages(request))
     output = _count(text)
-    message = {"role": "assistant", "content": text, "refusal": None, "annotations": []}
+    message: dict[str, Any] = {
+        "role": "assistant",
+        "content": text,
+        "refusal": None,
+        "annotations": [],
+    }
     return {
         "id": f"chatcmpl-{index:08d}",
         "object": "chat.completion",

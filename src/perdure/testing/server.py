@@ -33,6 +33,7 @@ Faults = Mapping[int, str] | Callable[[SeenRequest], str | None] | str
 _CLOCK = SystemClock()
 _STREAM_LIMIT = 1 << 26
 _STALL_FILLERS = 4
+_TLS_HANDSHAKE = b"\x16"
 
 
 def default_responder(request: dict[str, Any]) -> str:
@@ -138,7 +139,7 @@ class MisbehavingServer:
         listener.listen(0)
         for _ in range(_STALL_FILLERS):
             filler = socket.socket()
-            filler.setblocking(False)  # noqa: FBT003 - the standard library's own signature
+            filler.setblocking(False)
             filler.connect_ex(listener.getsockname())
             self._sockets.append(filler)
 
@@ -184,7 +185,7 @@ class MisbehavingServer:
             await FAULTS[fault].play(exchange)
 
     def _see(self, method: str, path: str, headers: dict[str, str], body: bytes) -> SeenRequest:
-        scheme, _, key = headers.get("authorization", "").partition(" ")
+        scheme, _, key = headers.pop("authorization", "").partition(" ")
         with self._lock:
             index = -1
             if method == "POST":
@@ -195,6 +196,7 @@ class MisbehavingServer:
                 method=method,
                 path=path,
                 key=key if scheme.lower() == "bearer" else "",
+                headers=headers,
                 body=_parsed(body),
             )
             self.requests.append(seen)
@@ -238,7 +240,10 @@ def _parsed(body: bytes) -> Any:
 
 
 async def _read_request(reader: asyncio.StreamReader) -> tuple[str, str, dict[str, str], bytes]:
-    raw = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+    start = await reader.readexactly(1)
+    if start == _TLS_HANDSHAKE:
+        raise ConnectionAbortedError
+    raw = (start + await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     first, *lines = raw.split("\r\n")
     method, path, *_ = [*first.split(" "), "", ""]
     pairs = (line.partition(":") for line in lines if ":" in line)

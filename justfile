@@ -1,0 +1,41 @@
+# Everything that is done here by hand. `just` lists it.
+
+uv := ".uv/bin/uv"
+
+_list:
+    @just --list
+
+# Set up uv beside the source; nothing else is needed
+setup:
+    python3 -m pip install -qq --target .uv uv
+
+# All checks, as on every change
+check:
+    .ci/run
+
+# The tests
+test *ARGS:
+    {{uv}} run --all-extras pytest -n 2 {{ARGS}}
+
+# The crash programme, many more cases than a normal run of the tests
+crash:
+    PERDURE_CRASH_SIZE=full {{uv}} run --all-extras pytest -n 2 tests/crash
+
+# Every benchmark: ratios to a floor in the same run
+bench:
+    {{uv}} run --all-extras python benchmarks/append.py
+    {{uv}} run --all-extras python benchmarks/http_client.py
+    {{uv}} run --all-extras python benchmarks/run_overhead.py
+
+# The pages and their examples against the code
+docs:
+    {{uv}} run --all-extras pytest -n 2 tests/docs
+
+# Format, and fix what can be fixed
+format:
+    {{uv}} run --all-extras ruff format
+    {{uv}} run --all-extras ruff check --fix
+
+# Move every pinned version to the newest that fits
+pin:
+    {{uv}} run --all-extras python tools/pin.py

@@ -1,0 +1,17 @@
+"""Who answers: the Agent port, and the persona agent."""
+
+from __future__ import annotations
+
+from perdure.agent.persona import PersonaAgent
+from perdure.agent.port import Agent, CallFailedError, JobModels, Models
+from perdure.agent.state import advance, advance_by
+
+__all__ = [
+    "Agent",
+    "CallFailedError",
+    "JobModels",
+    "Models",
+    "PersonaAgent",
+    "advance",
+    "advance_by",
+]

@@ -1,0 +1,59 @@
+"""Which model answered, and what that means for reading the results."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from perdure.analysis.costs import CostLine
+from perdure.records.record import Record
+from perdure.records.study import ModelSpec
+
+STATEMENTS = {
+    "baseline": "answers by a declared rule, not a language model",
+    "scripted": "answers from a script, not a language model",
+}
+
+
+class ModelUse(Record):
+    """One model role: its pin, who answered (by served name, in attempts), and what to know."""
+
+    role: str
+    provider: str
+    model: str
+    served: dict[str, int]
+    failed: int
+    statement: str
+
+
+def models_used(specs: Mapping[str, ModelSpec], lines: Iterable[CostLine]) -> tuple[ModelUse, ...]:
+    """Say for every role of a study which model answered, by its recorded calls."""
+    served: dict[str, Counter[str]] = {role: Counter() for role in specs}
+    failed: Counter[str] = Counter()
+    for line in lines:
+        answered = line.sum.attempts - line.sum.failed
+        failed[line.key.role] += line.sum.failed
+        if answered:
+            names = served.setdefault(line.key.role, Counter())
+            names[line.key.served or line.key.model] += answered
+    return tuple(
+        ModelUse(
+            role=role,
+            provider=spec.pin.provider,
+            model=spec.pin.model,
+            served=dict(sorted(served[role].items())),
+            failed=failed[role],
+            statement=STATEMENTS.get(spec.pin.provider, ""),
+        )
+        for role, spec in specs.items()
+    )
+
+
+def answered_by(specs: Mapping[str, ModelSpec]) -> str:
+    """Name the models of a study in one line, and say of each that is none that it is none."""
+    pins = dict.fromkeys((spec.pin.provider, spec.pin.model) for spec in specs.values())
+    parts = []
+    for provider, model in pins:
+        called = provider if provider == model else f"{provider} ({model})"
+        parts.append(f"{called}: {STATEMENTS[provider]}" if provider in STATEMENTS else called)
+    return "; ".join(parts)

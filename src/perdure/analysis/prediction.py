@@ -1,0 +1,202 @@
+"""Predicted against real: shares, accuracy and Brier score, beside the simplest yardsticks.
+
+Accuracy is over scored answers whose persona has a known real value. For the Brier score, a
+persona's probability of a choice is the share of its scored answers, over the seeds, that name it;
+the score is the mean over personas of the sum over choices of (probability - outcome) squared: 0 is
+perfect, 2 is certain and always wrong. With one seed every probability is 0 or 1.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+
+from perdure.analysis.answers import Answer, Tally, tally
+from perdure.analysis.shares import Share, most_common, ratio, shares
+from perdure.records.record import Record
+
+AnswersByPersona = Mapping[str, Answer]
+
+
+class Fit(Record):
+    """How well answers meet the real values. A number is absent where nothing could be compared.
+
+    `compared` counts scored answers whose persona has a known real value, `personas` the personas
+    they come from.
+    """
+
+    compared: int
+    correct: int
+    personas: int
+    accuracy: float | None
+    brier: float | None
+
+
+class WorldFit(Record):
+    """The fit of one world alone."""
+
+    world_id: str
+    seed: int
+    fit: Fit
+
+
+class GroupFit(Record):
+    """Everything about one group of personas, or about all of them (`group` is empty).
+
+    `real` is over the group's personas with a known value, `real_unknown` counts the others.
+    `always` is the fit of giving the group's most common real value to every compared answer.
+    """
+
+    group: str
+    label: str
+    personas: int
+    answers: Tally
+    predicted: tuple[Share, ...]
+    real: tuple[Share, ...]
+    real_unknown: int
+    fit: Fit
+    always_choice: str
+    always: Fit
+
+
+class Prediction(Record):
+    """One scenario's answers at one wave, over its seeds, against the real values.
+
+    `always_by_group` is the fit of giving every persona the most common real value of its own
+    group. `same_as` names an earlier scenario whose answers at this wave were the same, one by one.
+    """
+
+    scenario: str
+    tick: int
+    world_ids: tuple[str, ...]
+    seeds: tuple[int, ...]
+    overall: GroupFit
+    groups: tuple[GroupFit, ...]
+    always_by_group: Fit | None
+    by_world: tuple[WorldFit, ...]
+    same_as: str
+
+
+class WorldAnswers(Record):
+    """The answers of one world at one wave."""
+
+    world_id: str
+    seed: int
+    answers: dict[str, Answer]
+
+
+class Group(Record):
+    """A group of personas: the code of the attribute's value, its words, who is in it."""
+
+    code: str
+    label: str
+    personas: frozenset[str]
+
+
+def fit(
+    worlds: Sequence[AnswersByPersona],
+    real: Mapping[str, str],
+    choices: Sequence[str],
+) -> Fit:
+    """Compare the scored answers of some worlds with the real values."""
+    named: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for answers in worlds:
+        for persona, answer in answers.items():
+            if answer.choice and persona in real:
+                named[persona][answer.choice] += 1
+    compared = sum(counts.total() for counts in named.values())
+    correct = sum(counts[real[persona]] for persona, counts in named.items())
+    loss = sum(_brier(counts, real[persona], choices) for persona, counts in named.items())
+    return Fit(
+        compared=compared,
+        correct=correct,
+        personas=len(named),
+        accuracy=ratio(correct, compared),
+        brier=ratio(loss, len(named)),
+    )
+
+
+def predict(
+    scenario: str,
+    tick: int,
+    worlds: Sequence[WorldAnswers],
+    *,
+    real: Mapping[str, str],
+    choices: Sequence[str],
+    everyone: Sequence[str],
+    groups: Sequence[Group],
+    same_as: str = "",
+) -> Prediction:
+    """Compare one scenario's answers at one wave with the real values, overall and by group."""
+    by_world = [world.answers for world in worlds]
+    whole = Group(code="", label="", personas=frozenset(everyone))
+    fits = tuple(_group_fit(group, by_world, real, choices) for group in groups)
+    own = {
+        p: g.always_choice for group, g in zip(groups, fits, strict=True) for p in group.personas
+    }
+    return Prediction(
+        scenario=scenario,
+        tick=tick,
+        world_ids=tuple(world.world_id for world in worlds),
+        seeds=tuple(world.seed for world in worlds),
+        overall=_group_fit(whole, by_world, real, choices),
+        groups=fits,
+        always_by_group=_constant(by_world, real, choices, own) if groups else None,
+        by_world=tuple(
+            WorldFit(
+                world_id=world.world_id,
+                seed=world.seed,
+                fit=fit([world.answers], real, choices),
+            )
+            for world in worlds
+        ),
+        same_as=same_as,
+    )
+
+
+def _group_fit(
+    group: Group,
+    worlds: Sequence[AnswersByPersona],
+    real: Mapping[str, str],
+    choices: Sequence[str],
+) -> GroupFit:
+    kept = [{p: a for p, a in answers.items() if p in group.personas} for answers in worlds]
+    known = {persona: value for persona, value in real.items() if persona in group.personas}
+    always = most_common(known.values(), choices)
+    return GroupFit(
+        group=group.code,
+        label=group.label,
+        personas=len(group.personas),
+        answers=tally(answer for answers in kept for answer in answers.values()),
+        predicted=shares(
+            (a.choice for answers in kept for a in answers.values() if a.choice), choices
+        ),
+        real=shares(known.values(), choices),
+        real_unknown=len(group.personas) - len(known),
+        fit=fit(kept, known, choices),
+        always_choice=always,
+        always=_constant(kept, known, choices, dict.fromkeys(known, always)),
+    )
+
+
+def _constant(
+    worlds: Sequence[AnswersByPersona],
+    real: Mapping[str, str],
+    choices: Sequence[str],
+    given: Mapping[str, str],
+) -> Fit:
+    """Fit of a stated value per persona, over just the answers that the model is judged on."""
+    swapped = [
+        {
+            persona: Answer(choice=given[persona])
+            for persona, answer in answers.items()
+            if answer.choice and persona in given
+        }
+        for answers in worlds
+    ]
+    return fit(swapped, real, choices)
+
+
+def _brier(counts: Counter[str], truth: str, choices: Sequence[str]) -> float:
+    total = counts.total()
+    return sum((counts[choice] / total - (choice == truth)) ** 2 for choice in choices)

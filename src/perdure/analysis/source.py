@@ -1,0 +1,43 @@
+"""Where analysis reads from: any record of a run that is opened read-only."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Protocol
+
+from perdure.records.events import Event
+from perdure.records.persona import Persona
+from perdure.records.registry import RunEntry, WorldEntry, WorldOutcome
+
+
+class RecordSource(Protocol):
+    """A run's record, read-only: `RunReader` is one. Worlds are in the order of the run's cells."""
+
+    @property
+    def entry(self) -> RunEntry:
+        """The run as asked."""
+        ...
+
+    @property
+    def worlds(self) -> Sequence[WorldEntry]:
+        """Every world of the run, started or not."""
+        ...
+
+    @property
+    def outcomes(self) -> Mapping[str, WorldOutcome]:
+        """Where each world stands, by world id."""
+        ...
+
+    @property
+    def personas(self) -> Sequence[Persona]:
+        """The population in its order."""
+        ...
+
+    @property
+    def held_out(self) -> Mapping[str, str]:
+        """The known held-out choice of each persona; one without a value is absent."""
+        ...
+
+    def events(self, world_id: str, kinds: Collection[str] | None = None) -> Iterator[Event]:
+        """Stream a world's events of some kinds, in order; none if it has not started."""
+        ...

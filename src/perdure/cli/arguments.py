@@ -1,0 +1,14 @@
+"""Arguments and options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+StudyFile = Annotated[Path, typer.Argument(metavar="STUDY", help="The study file (YAML).")]
+RunFolder = Annotated[Path, typer.Argument(metavar="DIR", help="The run's folder.")]
+Json = Annotated[
+    bool, typer.Option("--json", help="One JSON document on stdout, and nothing else.")
+]

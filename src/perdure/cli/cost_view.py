@@ -1,0 +1,84 @@
+"""Sums of money drawn as tables: the count of unknown amounts stands beside every sum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from perdure.analysis.costs import CostSum, NamedSum
+from perdure.analysis.ledger import Ledger
+from perdure.base.money import show
+from perdure.cli.figures import UNKNOWN, count, spend
+from perdure.cli.tables import heading, paragraph, table
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+_TOKENS = ("tokens in", "tokens out")
+
+
+def _columns(currency: str) -> tuple[str, ...]:
+    return ("attempts", "failed", currency, "unknown")
+
+
+def cost_table(by: str, sums: Iterable[NamedSum], currency: str) -> Table:
+    """Draw sums under what they were summed by."""
+    rows = [
+        [part.name or "(none)", *_money(part.sum, currency), *_tokens(part.sum)] for part in sums
+    ]
+    return table([by, *_columns(currency), *_TOKENS], rows)
+
+
+def ledger_parts(ledger: Ledger, folder: str) -> Iterator[RenderableType]:
+    """Draw a ledger: the total, its parts, and whether the registry agrees."""
+    total = spend(ledger.total.amount, ledger.total.unknown, ledger.currency)
+    yield paragraph(f"Ledger of {folder}: {total}", style="bold")
+    yield paragraph(f"Answers from {ledger.answered_by}.")
+    yield paragraph("Summed from the cost events of the record.")
+    yield heading("By stage")
+    yield cost_table("purpose", ledger.by_purpose, ledger.currency)
+    yield heading("By model")
+    yield cost_table("model", ledger.by_model, ledger.currency)
+    yield heading("By source of the amount")
+    yield cost_table("source", ledger.by_source, ledger.currency)
+    yield heading("By world")
+    rows = [
+        [world.world_id, world.scenario, str(world.seed), *_money(world.sum, ledger.currency)]
+        for world in ledger.by_world
+    ]
+    columns = ["world", "scenario", "seed", *_columns(ledger.currency)]
+    yield table(columns, rows, left=2, ids=True)
+    yield from _agreement(ledger)
+
+
+def _agreement(ledger: Ledger) -> Iterator[RenderableType]:
+    if ledger.agrees:
+        yield paragraph("\nThe registry's running total agrees with this sum for every world.")
+        return
+    for world in ledger.by_world:
+        if not world.agrees:
+            said = spend(world.registry_amount, world.registry_unknown, ledger.currency)
+            found = spend(world.sum.amount, world.sum.unknown, ledger.currency)
+            yield paragraph(
+                f"\nWorld {world.world_id}: the registry says {said}, the record sums to {found}.",
+                style="bold",
+            )
+
+
+def _money(part: CostSum, currency: str) -> list[str]:
+    return [
+        count(part.attempts),
+        count(part.failed),
+        show(part.amount, currency).removesuffix(f" {currency}"),
+        count(part.unknown),
+    ]
+
+
+def _tokens(part: CostSum) -> list[str]:
+    """Write token counts; a `+` says that some attempts reported none, `n/a` that all did."""
+    if part.usage_unknown and part.usage_unknown == part.attempts:
+        return [UNKNOWN, UNKNOWN]
+    more = "+" if part.usage_unknown else ""
+    fed = part.input_fresh + part.cache_write + part.cache_read
+    return [f"{count(fed)}{more}", f"{count(part.output)}{more}"]

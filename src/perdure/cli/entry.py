@@ -1,0 +1,69 @@
+"""Where every command begins and ends: arguments in, one exit status out, and no bare traceback."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+import typer
+
+from perdure.base.errors import EXIT_BUG, EXIT_DONE, EXIT_STOPPED, PerdureError, UsageError
+from perdure.cli.app import app
+from perdure.cli.failure import as_document, as_text, bug, interrupted
+from perdure.cli.output import write_error, write_json
+
+DEBUG_VARIABLE = "PERDURE_DEBUG"
+_KEYBOARD_INTERRUPT = 130  # what the parser makes of Ctrl-C
+
+
+def execute(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line and give back its exit status. Nothing is raised to the caller.
+
+    Errors are one sentence on stderr, or one JSON document on stdout with `--json`.
+    """
+    argv = list(sys.argv[1:] if arguments is None else arguments)
+    wants_json = "--json" in argv
+    try:
+        status = typer.main.get_command(app).main(argv, prog_name="perdure", standalone_mode=False)
+    except (typer.Abort, KeyboardInterrupt):
+        status = _KEYBOARD_INTERRUPT
+    except SystemExit as exit_:  # shell completion ends this way
+        return exit_.code if isinstance(exit_.code, int) else EXIT_DONE
+    except PerdureError as error:
+        return _fail(error, wants_json=wants_json, unexpected=error.exit_status == EXIT_BUG)
+    except Exception as error:  # noqa: BLE001 - the one wall that every bug ends at
+        return _fail(_usage(error) or bug(error), wants_json=wants_json, unexpected=True)
+    if status == _KEYBOARD_INTERRUPT:
+        _report(interrupted(), wants_json=wants_json)
+        return EXIT_STOPPED
+    return status if isinstance(status, int) else EXIT_DONE
+
+
+def _usage(error: Exception) -> UsageError | None:
+    """Translate what the argument parser raises; None if the error is not the parser's."""
+    context = getattr(error, "ctx", None)
+    if not hasattr(error, "format_message"):
+        return None
+    command = context.command_path if context is not None else "perdure"
+    return UsageError(error.format_message().strip(), remedy=f"See `{command} --help`.")
+
+
+def _fail(error: PerdureError, *, wants_json: bool, unexpected: bool) -> int:
+    if unexpected and not isinstance(error, UsageError) and _debug():
+        # Only the frames, never their values: a local variable may hold a key.
+        write_error(traceback.format_exc())
+    _report(error, wants_json=wants_json)
+    return error.exit_status
+
+
+def _report(error: PerdureError, *, wants_json: bool) -> None:
+    if wants_json:
+        write_json(as_document(error))
+    else:
+        write_error(as_text(error))
+
+
+def _debug() -> bool:
+    return "--debug" in sys.argv or bool(os.environ.get(DEBUG_VARIABLE))

@@ -1,0 +1,76 @@
+"""`perdure export`: the record as Parquet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import typer
+
+from perdure.base.errors import EXIT_DONE
+from perdure.cli.arguments import Json, RunFolder
+from perdure.cli.command import PlainCommand
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from perdure.trace.export import Manifest
+
+HELP = """\
+Export a run's record as Parquet, one row per turn, with a manifest of digests.
+
+Columns are typed: world, scenario, seed, tick, wave, persona, answer, score, cost.
+Reads in pandas, Polars and DuckDB.
+
+\b
+Example:
+  perdure export runs/first
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("export", help=HELP, cls=PlainCommand)(export)
+
+
+def export(folder: RunFolder, *, json: Json = False) -> int:
+    """Export a run's record into `export/` in its folder.
+
+    Raises:
+        UsageError: the folder holds no run.
+        DamagedRecordError: the record does not hold what was written; nothing is exported.
+        StorageError: storage failed.
+
+    """
+    from perdure.cli.output import show, write_json  # noqa: PLC0415 - heavy
+    from perdure.cli.record import require_run  # noqa: PLC0415 - heavy
+    from perdure.trace.export import EXPORT_NAME, MANIFEST_NAME  # noqa: PLC0415 - heavy
+    from perdure.trace.export import export as write_export  # noqa: PLC0415 - heavy
+
+    require_run(folder)
+    manifest = write_export(folder)
+    target = folder / EXPORT_NAME
+    if json:
+        write_json({"folder": str(target), "manifest": manifest})
+    else:
+        show(*_parts(manifest, str(target), MANIFEST_NAME))
+    return EXIT_DONE
+
+
+def _parts(manifest: Manifest, target: str, manifest_name: str) -> Iterator[RenderableType]:
+    from perdure.cli.figures import count  # noqa: PLC0415 - heavy
+    from perdure.cli.tables import paragraph, table  # noqa: PLC0415 - heavy
+
+    yield paragraph(f"Exported to {target}\n", style="bold")
+    tables: dict[str, int] = {}
+    for path, file in manifest.files.items():
+        name = path.partition("/")[0]
+        tables[name] = tables.get(name, 0) + file.rows
+    yield table(["table", "rows"], [[name, count(rows)] for name, rows in tables.items()])
+    yield paragraph("")
+    rows = [
+        [world.world_id, count(world.events), count(world.turns), world.digest]
+        for world in manifest.worlds
+    ]
+    yield table(["world", "events", "turns", "digest"], rows, ids=True)
+    yield paragraph(f"\nHashes of every file are in {target}/{manifest_name}.")

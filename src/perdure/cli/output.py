@@ -1,0 +1,91 @@
+"""What commands write: text to stdout and stderr, made safe, and one JSON document for `--json`.
+
+A reader that goes away (`perdure report ... | head`) is no error of ours: the rest is dropped and
+the command keeps its exit status.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import IO, TYPE_CHECKING, Any
+
+from perdure.base.text import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+PIPE_WIDTH = 100
+
+
+def write_out(text: str) -> None:
+    """Write text to stdout. The text must be safe already: see `perdure.base.text`."""
+    _write(sys.stdout, text)
+
+
+def write_error(text: str) -> None:
+    """Write a message to stderr, made safe for a terminal."""
+    _write(sys.stderr, printable(text).rstrip("\n") + "\n")
+
+
+def write_json(value: object) -> None:
+    """Write one JSON document to stdout, and nothing else.
+
+    Records are written with all their fields. Control characters are escaped, so that a document
+    that ends on a terminal drives nothing.
+    """
+    import json  # noqa: PLC0415 - only this output needs it
+
+    document = json.dumps(as_tree(value), indent=2, ensure_ascii=True, allow_nan=False)
+    write_out(document.replace("\x7f", "\\u007f") + "\n")
+
+
+def as_tree(value: object) -> Any:
+    """Turn a record into a tree of builtins in which every field is present, absent ones as null.
+
+    The canonical encoding omits what equals a default; a reader of a document would have to know
+    the defaults.
+    """
+    fields = getattr(value, "__struct_fields__", None)
+    if fields is not None:
+        return {name: as_tree(getattr(value, name)) for name in fields}
+    if isinstance(value, dict):
+        return {str(key): as_tree(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [as_tree(item) for item in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted(as_tree(item) for item in value)
+    if isinstance(value, str):
+        return str(value)
+    return value
+
+
+def show(*parts: RenderableType) -> None:
+    """Draw parts on stdout, one under the other, as wide as the terminal or `PIPE_WIDTH`."""
+    console = console_for(sys.stdout)
+    with console.capture() as captured:
+        for part in parts:
+            console.print(part)
+    lines = captured.get().splitlines()
+    write_out("\n".join(line.rstrip() for line in lines) + "\n")
+
+
+def console_for(stream: IO[str]) -> Console:
+    """Make a console that takes no markup from the text it is given.
+
+    NO_COLOR, TERM and COLUMNS are honoured; without a terminal there is no colour at all.
+    """
+    from rich.console import Console  # noqa: PLC0415 - a quarter of a second to import
+
+    wide = None if stream.isatty() or os.environ.get("COLUMNS") else PIPE_WIDTH
+    return Console(file=stream, markup=False, emoji=False, highlight=False, width=wide)
+
+
+def _write(stream: IO[str], text: str) -> None:
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError:
+        # The interpreter flushes once more at exit; give it somewhere to write to.
+        with open(os.devnull, "w", encoding="utf-8") as nowhere:  # noqa: PTH123 - a descriptor
+            os.dup2(nowhere.fileno(), stream.fileno())

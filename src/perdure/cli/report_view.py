@@ -1,0 +1,243 @@
+"""A report drawn for a terminal: findings first, then what they rest on and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from perdure.analysis.change import Change
+from perdure.analysis.models import ModelUse
+from perdure.analysis.prediction import Fit, GroupFit, Prediction
+from perdure.analysis.report import Outcome, Report
+from perdure.cli.cost_view import cost_table
+from perdure.cli.figures import count, percent, plural, points, score, spend, spread
+from perdure.cli.tables import heading, paragraph, table
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+CHOICES_WIDE_MAX = 3  # as many fit side by side on 80 columns
+
+
+def report_parts(report: Report, folder: str) -> Iterator[RenderableType]:
+    """Draw every part of a report in order."""
+    yield paragraph(f"Report of {report.study}: {report.title}", style="bold")
+    yield paragraph(f"{folder}, run {report.run_id}, {report.state}")
+    if report.partial:
+        yield paragraph(f"\n{report.partial}", style="bold")
+    yield from _models(report.models)
+    if report.outcome is not None:
+        for prediction in report.predictions:
+            yield from _prediction(prediction, report.outcome, report.grouped_by_label)
+        if report.predictions:
+            yield paragraph(report.notes["brier"], style="dim")
+        yield from _changes(report.changes, report.outcome, report.notes["change"])
+    yield from _activation(report)
+    yield from _gaps(report)
+    yield from _cost(report)
+    yield from _worlds(report)
+
+
+def _models(models: Sequence[ModelUse]) -> Iterator[RenderableType]:
+    yield heading("Who answered")
+    for use in models:
+        statement = f" ({use.statement})" if use.statement else ""
+        yield paragraph(f"  {use.role}: {use.provider}, {use.model}{statement}; {_served(use)}")
+
+
+def _served(use: ModelUse) -> str:
+    if not use.served and not use.failed:
+        return "never called"
+    if list(use.served) == [use.model]:
+        answered = f"answered {plural(use.served[use.model], 'call')}"
+    else:
+        names = ", ".join(f"{name} {count(number)}" for name, number in use.served.items())
+        answered = f"answered by {names or 'nobody'}"
+    return f"{answered}, {plural(use.failed, 'failed attempt')}" if use.failed else answered
+
+
+def _prediction(
+    prediction: Prediction, outcome: Outcome, grouped_by: str
+) -> Iterator[RenderableType]:
+    seeds = plural(len(prediction.seeds), "seed")
+    yield heading(
+        f"{outcome.name}: predicted and real, {prediction.scenario}, wave at tick {prediction.tick}"
+    )
+    if prediction.same_as:
+        yield paragraph(f"  Every answer is the same as in {prediction.same_as}, shown above.")
+        return
+    yield paragraph(f"  {_denominators(prediction.overall)}, {seeds}")
+    yield _shares(prediction, outcome, grouped_by)
+    yield paragraph("")
+    yield _yardsticks(prediction, outcome, grouped_by)
+
+
+def _denominators(group: GroupFit) -> str:
+    answers = group.answers
+    unscorable, failed = sum(answers.unscorable.values()), sum(answers.failed.values())
+    parts = [
+        f"{count(answers.asked)} asked",
+        f"{count(answers.answered)} answered",
+        f"{count(answers.scored)} scored",
+        f"{count(unscorable)} unscorable",
+        f"{count(failed)} failed",
+    ]
+    if answers.unjudged:
+        parts.append(f"{count(answers.unjudged)} without a score")
+    return ", ".join(parts)
+
+
+def _shares(prediction: Prediction, outcome: Outcome, grouped_by: str) -> RenderableType:
+    parts = [("everyone", prediction.overall)]
+    parts.extend((group.label, group) for group in prediction.groups)
+    name = grouped_by or "group"
+    if len(outcome.choices) <= CHOICES_WIDE_MAX:
+        named = [f"{label} {kind}" for label in outcome.choices.values() for kind in ("", "real")]
+        rows = [_wide_row(label, group) for label, group in parts]
+        return table([name, "scored", *named, "accuracy", "Brier"], rows)
+    rows = [row for label, group in parts for row in _long_rows(label, group, outcome)]
+    return table([name, "choice", "scored", "predicted", "real", "accuracy", "Brier"], rows, left=2)
+
+
+def _wide_row(label: str, group: GroupFit) -> list[str]:
+    pairs = zip(group.predicted, group.real, strict=True)
+    shares = [percent(part.share) for pair in pairs for part in pair]
+    return [label, count(group.answers.scored), *shares, *_fit_cells(group.fit)]
+
+
+def _long_rows(label: str, group: GroupFit, outcome: Outcome) -> Iterator[list[str]]:
+    yield [label, "", count(group.answers.scored), "", "", *_fit_cells(group.fit)]
+    for predicted, real in zip(group.predicted, group.real, strict=True):
+        name = outcome.choices.get(predicted.choice, predicted.choice)
+        yield ["", name, "", percent(predicted.share), percent(real.share), "", ""]
+
+
+def _fit_cells(fit: Fit) -> list[str]:
+    return [percent(fit.accuracy), score(fit.brier)]
+
+
+def _yardsticks(prediction: Prediction, outcome: Outcome, grouped_by: str) -> RenderableType:
+    overall = prediction.overall
+    constant = outcome.choices.get(overall.always_choice, overall.always_choice)
+    rows = [
+        _fit_row("these answers", overall.fit),
+        _fit_row(f"always {constant} (the most common real value)", overall.always),
+    ]
+    if prediction.always_by_group is not None:
+        label = f"always the most common one by {grouped_by}"
+        rows.append(_fit_row(label, prediction.always_by_group))
+    rows.extend(
+        _fit_row(f"world {world.world_id} (seed {world.seed}) alone", world.fit)
+        for world in prediction.by_world
+        if len(prediction.by_world) > 1
+    )
+    return table(["compared with the real value", "answers", "correct", "accuracy", "Brier"], rows)
+
+
+def _fit_row(label: str, fit: Fit) -> list[str]:
+    return [label, count(fit.compared), count(fit.correct), *_fit_cells(fit)]
+
+
+def _changes(changes: Sequence[Change], outcome: Outcome, note: str) -> Iterator[RenderableType]:
+    if not changes:
+        return
+    yield heading(f"{outcome.name}: change between waves, in percentage points")
+    rows = []
+    for change in changes:
+        for choice in change.choices:
+            seeds = " ".join(points(seed.change.get(choice.choice)) for seed in change.seeds)
+            rows.append(
+                [
+                    change.scenario,
+                    outcome.choices.get(choice.choice, choice.choice),
+                    f"{change.first} to {change.last}",
+                    points(choice.mean),
+                    "not measurable" if choice.sd is None else spread(choice.sd),
+                    seeds,
+                ]
+            )
+    yield table(["scenario", "choice", "ticks", "mean", "sd", "by seed"], rows, left=3)
+    for change in changes:
+        yield from _change_notes(change)
+    yield paragraph(note, style="dim")
+
+
+def _change_notes(change: Change) -> Iterator[RenderableType]:
+    for seed in change.seeds:
+        yield paragraph(
+            f"  {change.scenario}, seed {seed.seed} (world {seed.world_id}): {count(seed.paired)} "
+            f"scored at both waves, {count(seed.moved)} of them moved, "
+            f"{count(seed.unpaired)} left out"
+        )
+    if change.unmeasured:
+        yield paragraph(f"  {change.scenario}: {change.unmeasured}.")
+    for same in change.identical:
+        names = ", ".join(str(seed) for seed in same)
+        yield paragraph(
+            f"  {change.scenario}: the answers of seeds {names} are identical, so their spread "
+            "measures nothing."
+        )
+
+
+def _activation(report: Report) -> Iterator[RenderableType]:
+    yield heading("Activations at exposure ticks: scheduled and realised")
+    rows = [
+        [
+            world.world_id,
+            world.scenario,
+            str(world.activation.ticks),
+            f"{world.activation.expected:,.0f}",
+            count(world.activation.realised),
+            str(world.activation.thinned_ticks),
+            count(sum(world.activation.dropped.values())),
+        ]
+        for world in report.worlds
+    ]
+    columns = ["world", "scenario", "ticks", "scheduled", "realised", "thinned", "dropped"]
+    yield table(columns, rows, left=2, ids=True)
+
+
+def _gaps(report: Report) -> Iterator[RenderableType]:
+    yield heading("What was not measured, and why")
+    if not report.gaps:
+        yield paragraph("  Nothing: every turn was taken and scored, every amount is known.")
+        return
+    rows = [
+        [gap.what, gap.why, f"{count(gap.count)} of {count(gap.of)}" if gap.of else ""]
+        for gap in report.gaps
+    ]
+    yield table(["what", "why", "how many"], rows, left=2)
+
+
+def _cost(report: Report) -> Iterator[RenderableType]:
+    cost = report.cost
+    total = spend(cost.total.amount, cost.total.unknown, cost.currency)
+    yield heading(f"Cost: {total} over {plural(cost.total.attempts, 'attempt')}")
+    yield cost_table("model", cost.by_model, cost.currency)
+    yield paragraph("")
+    yield cost_table("purpose", cost.by_purpose, cost.currency)
+    if len(cost.by_role) > 1:
+        yield paragraph("")
+        yield cost_table("role", cost.by_role, cost.currency)
+
+
+def _worlds(report: Report) -> Iterator[RenderableType]:
+    yield heading("Worlds")
+    rows = [
+        [
+            world.world_id,
+            world.scenario,
+            str(world.seed),
+            world.state.replace("_", " "),
+            f"{world.tick + 1}/{world.horizon}",
+            count(world.turns),
+            count(world.turns_failed),
+            count(world.events_read),
+        ]
+        for world in report.worlds
+    ]
+    columns = ["world", "scenario", "seed", "state", "ticks", "turns", "failed", "events read"]
+    yield table(columns, rows, left=2, ids=True)
+    for world in report.worlds:
+        if world.cause:
+            yield paragraph(f"  {world.world_id}: {world.cause}")

@@ -1,0 +1,116 @@
+"""`perdure run`: a study from its file to its report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from perdure.cli.arguments import Json, StudyFile
+from perdure.cli.command import PlainCommand
+from perdure.cli.overrides import BaseUrl, Draw, KeyEnv, KeyFile, Model, ModelName, Weights
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from perdure.records.result import RunResult
+
+HELP = """\
+Run a study, record it, and end with its report.
+
+Nothing is overwritten: a folder that holds a finished run of this study has its
+result shown again, and any other run in it is refused. The model is the study's
+own unless --model says otherwise; the baseline is a rule, free and offline.
+
+Ctrl-C finishes the open ticks and pauses (exit code 75); a second one stops at
+once. Closed ticks are kept either way. Progress goes to standard error.
+
+\b
+Example:
+  perdure run study.yaml --out runs/first
+  perdure run study.yaml --out runs/local --model local --n 30
+  perdure run study.yaml --out runs/http --model http --key-env API_KEY \\
+      --base-url https://example.org/v1 --model-name some-model-2026-01-01
+"""
+
+Out = Annotated[
+    Path, typer.Option("--out", metavar="DIR", help="Folder of the record; made if missing.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("run", help=HELP, cls=PlainCommand)(run)
+
+
+def run(
+    study: StudyFile,
+    *,
+    out: Out,
+    model: Model = "",
+    n: Draw = None,
+    base_url: BaseUrl = "",
+    model_name: ModelName = "",
+    key_env: KeyEnv = "",
+    key_file: KeyFile = "",
+    weights: Weights = "",
+    quiet: Quiet = False,
+    json: Json = False,
+) -> int:
+    """Run a study; the exit status is the run's own.
+
+    Raises:
+        InvalidStudyError: the study file has problems; nothing is created.
+        UsageError: a flag does not fit the study.
+        HeldError: the folder holds another run, or one that is not finished.
+        StorageError: storage failed.
+
+    """
+    from perdure import runner  # noqa: PLC0415 - heavy
+    from perdure.analysis.report import build_report  # noqa: PLC0415 - heavy
+    from perdure.cli.output import show, write_json  # noqa: PLC0415 - heavy
+    from perdure.cli.progress import watching  # noqa: PLC0415 - heavy
+    from perdure.cli.record import opened  # noqa: PLC0415 - heavy
+    from perdure.cli.report_view import report_parts  # noqa: PLC0415 - heavy
+    from perdure.study import Overrides, load  # noqa: PLC0415 - heavy
+
+    overrides = Overrides(
+        n=n,
+        model=model,
+        base_url=base_url,
+        model_name=model_name,
+        key_env=key_env,
+        key_file=key_file,
+        weights=weights,
+    )
+    asked = load(study, overrides=overrides)
+    config = runner.RunConfig(
+        study=asked, study_path=str(study), out=str(out), flags=overrides.flags()
+    )
+    with watching(quiet=quiet, title=asked.name) as observer:
+        result = runner.run(config, observer=observer)
+    with opened(out) as record:
+        report = build_report(record)
+    if json:
+        write_json({"result": result, "report": report})
+    else:
+        show(*report_parts(report, str(out)), *_ending(result))
+    return result.exit_status
+
+
+def _ending(result: RunResult) -> Iterator[RenderableType]:
+    from perdure.cli.tables import heading, paragraph  # noqa: PLC0415 - heavy
+
+    if result.cause:
+        yield heading("Why it ended early")
+        yield paragraph(f"  {result.cause}")
+    yield heading("Where to go next")
+    for command, what in (
+        ("verify", "check the record"),
+        ("ledger", "what it cost"),
+        ("export", "Parquet, one row per turn"),
+    ):
+        yield paragraph(f"  perdure {command} {result.folder}    {what}")

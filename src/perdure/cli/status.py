@@ -1,0 +1,91 @@
+"""`perdure status`: how far a run is, and whether anything works on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import typer
+
+from perdure.base.errors import EXIT_DONE
+from perdure.cli.arguments import Json, RunFolder
+from perdure.cli.command import PlainCommand
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from perdure.analysis.standing import Standing
+
+HELP = """\
+Show how far a run is: its state, its worlds, what it spent.
+
+A run that no process holds is never shown as running: if it neither ended nor
+paused by itself, it is interrupted. Reading a live run does not disturb it.
+
+\b
+Example:
+  perdure status runs/first
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("status", help=HELP, cls=PlainCommand)(status)
+
+
+def status(folder: RunFolder, *, json: Json = False) -> int:
+    """Show how far a run is.
+
+    Raises:
+        UsageError: the folder holds no run.
+        DamagedRecordError: its registry cannot be read.
+
+    """
+    from perdure.analysis.standing import standing  # noqa: PLC0415 - heavy
+    from perdure.cli.output import show, write_json  # noqa: PLC0415 - heavy
+    from perdure.cli.record import opened  # noqa: PLC0415 - heavy
+    from perdure.trace.lock import is_held  # noqa: PLC0415 - heavy
+
+    held = is_held(folder)
+    with opened(folder) as record:
+        found = standing(record.entry, record.worlds, record.outcomes, record.log, held=held)
+    if json:
+        write_json(found)
+    else:
+        show(*_parts(found, str(folder)))
+    return EXIT_DONE
+
+
+def _parts(found: Standing, folder: str) -> Iterator[RenderableType]:
+    from perdure.cli.figures import count, plural, spend  # noqa: PLC0415 - heavy
+    from perdure.cli.tables import paragraph, table  # noqa: PLC0415 - heavy
+
+    yield paragraph(f"{folder}: {found.state}", style="bold")
+    if found.cause:
+        yield paragraph(found.cause)
+    yield paragraph(f"Answers from {found.answered_by}.")
+    yield paragraph(
+        f"{found.worlds_completed} of {plural(len(found.worlds), 'world')} completed, "
+        f"{count(found.ticks_closed)} of {plural(found.ticks, 'tick')} closed, "
+        f"{plural(found.turns, 'turn')} taken, {count(found.turns_failed)} failed, "
+        f"{plural(found.calls, 'call')}, "
+        f"{spend(found.cost, found.unknown_costs, found.currency)}\n"
+    )
+    rows = [
+        [
+            world.world_id,
+            world.scenario,
+            str(world.seed),
+            world.state.replace("_", " "),
+            f"{world.tick + 1}/{world.horizon}",
+            count(world.turns),
+            count(world.turns_failed),
+            spend(world.cost, world.unknown_costs, found.currency),
+        ]
+        for world in found.worlds
+    ]
+    columns = ["world", "scenario", "seed", "state", "ticks", "turns", "failed", "spend"]
+    yield table(columns, rows, left=2, ids=True)
+    for world in found.worlds:
+        if world.cause:
+            yield paragraph(f"{world.world_id}: {world.cause}")

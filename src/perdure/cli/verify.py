@@ -1,0 +1,80 @@
+"""`perdure verify`: check that a record is what was written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import typer
+
+from perdure.base.errors import EXIT_DONE, EXIT_STORAGE
+from perdure.cli.arguments import Json, RunFolder
+from perdure.cli.command import PlainCommand
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from perdure.trace.verify import RunReport
+
+HELP = """\
+Check a run's record and print each world's digest.
+
+Recomputes the chain and digest of every world, the run log's chain, the blobs and
+the witnesses. The first bad event of a damaged world is named, and the exit code
+is 74. Nothing is repaired or changed.
+
+\b
+Example:
+  perdure verify runs/first
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("verify", help=HELP, cls=PlainCommand)(verify)
+
+
+def verify(folder: RunFolder, *, json: Json = False) -> int:
+    """Check a run's record; the exit status says whether it is sound.
+
+    Raises:
+        UsageError: the folder holds no run.
+
+    """
+    from perdure.cli.output import show, write_json  # noqa: PLC0415 - heavy
+    from perdure.cli.record import require_run  # noqa: PLC0415 - heavy
+    from perdure.trace.verify import verify as check  # noqa: PLC0415 - heavy
+
+    require_run(folder)
+    report = check(folder)
+    if json:
+        write_json(
+            {
+                "run_id": report.run_id,
+                "sound": report.is_sound,
+                "findings": report.every_finding,
+                "worlds": report.worlds,
+            }
+        )
+    else:
+        show(*_parts(report, str(folder)))
+    return EXIT_DONE if report.is_sound else EXIT_STORAGE
+
+
+def _parts(report: RunReport, folder: str) -> Iterator[RenderableType]:
+    from perdure.cli.figures import count, plural  # noqa: PLC0415 - heavy
+    from perdure.cli.tables import paragraph, table  # noqa: PLC0415 - heavy
+
+    findings = report.every_finding
+    verdict = "sound" if report.is_sound else f"damaged, {plural(len(findings), 'finding')}"
+    yield paragraph(f"{folder}: {verdict}\n", style="bold")
+    for finding in findings:
+        yield paragraph(f"{finding.where}: {finding.wrong}")
+    if findings:
+        yield paragraph("")
+    rows = [
+        [world.world_id, count(world.events), str(world.tick), world.digest or "not started"]
+        for world in report.worlds
+    ]
+    columns = ["world", "events", "last tick", "digest"]
+    yield table(columns, rows, left=1, ids=True)

@@ -1,0 +1,40 @@
+"""Request bodies: what is sent to an endpoint, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from perdure.inference.http.settings import HttpSettings
+from perdure.records.request import ChatRequest, EmbedRequest
+
+_encoder = msgspec.json.Encoder()
+
+
+def chat_body(request: ChatRequest, model: str, settings: HttpSettings) -> bytes:
+    """Encode a chat request. The facts of a request never leave this machine."""
+    fields: dict[str, Any] = {
+        "model": model,
+        "messages": [
+            {"role": message.role, "content": message.content} for message in request.messages
+        ],
+        settings.tokens_field: request.tokens_max,
+        "temperature": request.temperature,
+        "seed": request.seed,
+    }
+    for name in settings.omit:
+        fields.pop(name, None)
+    return _encoder.encode(fields)
+
+
+def embed_body(request: EmbedRequest, model: str, settings: HttpSettings) -> bytes:
+    """Encode a request for vectors."""
+    fields: dict[str, Any] = {
+        "model": model,
+        "input": request.texts,
+        "encoding_format": "float",
+    }
+    for name in settings.omit:
+        fields.pop(name, None)
+    return _encoder.encode(fields)

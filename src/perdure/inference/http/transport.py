@@ -1,0 +1,175 @@
+"""The wire: the only module that knows the HTTP client. One exchange, an answer or a failure.
+
+What the client is told: no redirects, no content encodings, no proxy for plain http or loopback,
+one deadline from the first packet to the last byte. What it is not trusted with: the size of a
+body, which is counted here, and encodings that nobody asked for.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from datetime import timedelta
+from urllib.parse import urlsplit
+
+import msgspec
+from pyreqwest.client import Client, ClientBuilder
+from pyreqwest.exceptions import ConnectError, PyreqwestError, RequestTimeoutError
+from pyreqwest.request import RequestBuilder
+from pyreqwest.response import Response
+
+from perdure.base.errors import InternalError
+from perdure.inference.http.key import Key
+from perdure.inference.http.settings import HttpSettings
+from perdure.records.request import Failure, FailureCause
+
+_CHUNK_BYTES = 64 * 1024
+_FIRST_ERROR = 300
+_USER_AGENT = "perdure"
+# How the client marks an error that came before the request was sent.
+_BEFORE_SENDING = "client error (Connect)"
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """A whole reply: its status, its `Retry-After` header if there is one, its body."""
+
+    status: int
+    retry_after: str | None
+    body: bytes
+
+
+class Transport:
+    """Connections to one endpoint."""
+
+    def __init__(self, settings: HttpSettings, base_url: str, key: Key) -> None:
+        self._settings = settings
+        self._base_url = base_url
+        self._key = key
+        self._client: Client | None = None
+        self._urls: dict[str, str] = {}
+        self._bytes_max = settings.reply_bytes_max
+        self.bytes_read = 0
+
+    def open(self) -> None:
+        """Make the client. Nothing is connected yet.
+
+        Raises:
+            InternalError: it is open already.
+
+        """
+        if self._client is not None:
+            raise InternalError("The connection to the model endpoint is open already.")
+        builder = (
+            ClientBuilder()
+            .user_agent(_USER_AGENT)
+            .follow_redirects(enable=False)
+            .referer(enable=False)
+            .gzip(enable=False)
+            .brotli(enable=False)
+            .zstd(enable=False)
+            .deflate(enable=False)
+            .http1_only()
+            .connect_timeout(timedelta(seconds=self._settings.connect_s))
+        )
+        if not _may_use_proxy(self._base_url):
+            builder = builder.no_proxy()
+        headers = {"content-type": "application/json"}
+        if self._key.is_given:
+            headers["authorization"] = self._key.header()
+        if not self._settings.reuse_connections:
+            builder = builder.pool_max_idle_per_host(0)
+            headers["connection"] = "close"
+        self._client = builder.default_headers(headers).build()
+
+    async def close(self) -> None:
+        """End what is open. A transport that was never opened is closed already."""
+        if self._client is not None:
+            await self._client.close()
+            self._client = None
+
+    async def post(self, path: str, body: bytes, timeout_s: float) -> Answer | Failure:
+        """Send a JSON body and read the reply, within `timeout_s` seconds."""
+        builder = self._opened().post(self._url(path)).body_bytes(body)
+        return await self._exchange(builder, timeout_s)
+
+    async def get(self, path: str, timeout_s: float) -> Answer | Failure:
+        """Ask for a resource and read it, within `timeout_s` seconds."""
+        return await self._exchange(self._opened().get(self._url(path)), timeout_s)
+
+    def _opened(self) -> Client:
+        if self._client is None:
+            raise InternalError("The connection to the model endpoint is not open.")
+        return self._client
+
+    def _url(self, path: str) -> str:
+        if (url := self._urls.get(path)) is None:
+            url = self._urls[path] = f"{self._base_url}{path}"
+        return url
+
+    async def _exchange(self, builder: RequestBuilder, timeout_s: float) -> Answer | Failure:
+        request = builder.timeout(timedelta(seconds=max(timeout_s, 0.001))).build_streamed()
+        try:
+            async with request as response:
+                return await self._read(response, response.status)
+        except PyreqwestError as error:
+            return Failure(cause=_cause(error))
+
+    async def _read(self, response: Response, status: int) -> Answer | Failure:
+        encoding = response.get_header("content-encoding")
+        cause = FailureCause.BAD_REPLY
+        if encoding is None or encoding.strip().lower() in {"", "identity"}:
+            cause = FailureCause.REPLY_TOO_LARGE
+            body = await self._body(response)
+            if body is not None and status < _FIRST_ERROR:
+                return Answer(status, None, body)
+            if body is not None:
+                return Answer(status, response.get_header("retry-after"), body)
+        if status >= _FIRST_ERROR:  # an error's status says enough without its body
+            return Answer(status, response.get_header("retry-after"), b"")
+        return Failure(cause=cause, status=status)
+
+    async def _body(self, response: Response) -> bytes | None:
+        """Read the body; None as soon as it is, or promises to be, larger than allowed."""
+        reader = response.body_reader
+        parts: list[bytes] = []
+        size = 0
+        while chunk := await reader.read(_CHUNK_BYTES):
+            parts.append(bytes(chunk))
+            size += len(chunk)
+            self.bytes_read += len(chunk)
+            if len(chunk) < _CHUNK_BYTES:
+                break
+            if size > self._bytes_max or self._is_too_long(response):
+                return None
+        if size > self._bytes_max:
+            return None
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def _is_too_long(self, response: Response) -> bool:
+        length = response.get_header("content-length")
+        return length is not None and length.isdigit() and int(length) > self._bytes_max
+
+
+def _cause(error: PyreqwestError) -> FailureCause:
+    if _is_before_sending(error):
+        return FailureCause.CONNECT
+    if isinstance(error, RequestTimeoutError):
+        return FailureCause.TIMEOUT
+    return FailureCause.TRANSPORT
+
+
+def _is_before_sending(error: PyreqwestError) -> bool:
+    if not isinstance(error, ConnectError | RequestTimeoutError):
+        return False
+    causes = error.details.get("causes") or []
+    return any(cause["message"] == _BEFORE_SENDING for cause in causes)
+
+
+def _may_use_proxy(base_url: str) -> bool:
+    """Say whether the machine's proxy may be used: only where TLS hides the key from it."""
+    parts = urlsplit(base_url)
+    if parts.scheme != "https" or parts.hostname is None or parts.hostname == "localhost":
+        return False
+    try:
+        return not ipaddress.ip_address(parts.hostname).is_loopback
+    except ValueError:
+        return True  # a name, not an address

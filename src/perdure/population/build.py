@@ -1,0 +1,271 @@
+"""Builds a population from microdata: personas in file order, the held-out outcome strictly apart.
+
+The draw is by a key that each row has of its own, from the seed and the row's id. So a smaller
+draw is part of a larger one, and a row that is added to the file moves no other row.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from perdure.base import canonical
+from perdure.base.chance import Stream
+from perdure.base.errors import InvalidStudyError
+from perdure.base.text import is_plain_identifier
+from perdure.population.columns import Columns, columns_of
+from perdure.population.leak import Leaks
+from perdure.population.rows import EnoughError, Report, Row, read_rows
+from perdure.population.values import RefusedValueError, plain_code, value_of
+from perdure.records.persona import AttributeValue, Ontology, Persona
+from perdure.records.population import HeldOut, Population, PopulationManifest
+from perdure.records.study import PopulationSpec
+from perdure.study import files
+from perdure.study.findings import Findings, quoted
+
+FILE_BYTES_MAX = 1 << 30
+LEAVE_OUT = "leave_out"
+NOT_DRAWN = "not drawn"
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A population, and what is held out of it. Only the first goes on to worlds and agents."""
+
+    population: Population
+    held_out: HeldOut
+
+
+@dataclass
+class Gathered:
+    """What was gathered from all rows: who can take part, outcomes apart, who was left out."""
+
+    personas: list[Persona] = field(default_factory=list)
+    outcomes: dict[str, str] = field(default_factory=dict)
+    left_out: Counter[str] = field(default_factory=Counter)
+    rows: int = 0
+    digest: str = ""
+
+
+def build(folder: str | Path, spec: PopulationSpec, ontology: Ontology) -> Drawn:
+    """Build a population from the file that a study names in its folder.
+
+    Raises:
+        InvalidStudyError: with everything that is wrong with the file at once.
+
+    """
+    found = Findings(spec.file)
+    gathered = gather(Path(folder), spec, ontology, asked=found, line=0, found=found)
+    if gathered is not None and len(gathered.personas) < spec.draw:
+        found.add(0, shortage(gathered, spec.draw), "Draw fewer.")
+    if gathered is None or found:
+        raise InvalidStudyError(found.listed())
+    return draw(gathered, spec)
+
+
+def gather(
+    folder: Path,
+    spec: PopulationSpec,
+    ontology: Ontology,
+    *,
+    asked: Findings,
+    line: int,
+    found: Findings,
+) -> Gathered | None:
+    """Read every row of the file; None if something is wrong.
+
+    If the file cannot be opened, `asked` is told at `line`, where the file is named; what is wrong
+    inside the file goes to `found`.
+    """
+    try:
+        file = files.open_inside(folder, spec.file, FILE_BYTES_MAX)
+    except files.RefusedFileError as error:
+        asked.add(line, f"The file {quoted(spec.file)} {error}.", "Name a file that is there.")
+        return None
+    with file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        file.seek(0)
+        gathered = Gathered(digest=digest)
+        try:
+            _read(file, spec, ontology, Report(found), gathered)
+        except EnoughError:
+            return None
+    return None if found else gathered
+
+
+def shortage(gathered: Gathered, asked: int) -> str:
+    """Say that a draw asks for more people than there are."""
+    return f"The draw is of {asked:,} people, and {len(gathered.personas):,} can take part."
+
+
+def _read(
+    file: io.BufferedReader,
+    spec: PopulationSpec,
+    ontology: Ontology,
+    report: Report,
+    gathered: Gathered,
+) -> None:
+    rows = read_rows(file, report)
+    header = next(rows, None)
+    if header is None:
+        report.add(1, "The file is empty.", "Give a header, and a row for each person.")
+        return
+    columns = columns_of(header, spec, report)
+    if columns is not None:
+        _Reader(spec, ontology, columns, report, gathered).read(rows)
+
+
+class _Reader:
+    """Turns rows into personas and outcomes."""
+
+    def __init__(
+        self,
+        spec: PopulationSpec,
+        ontology: Ontology,
+        columns: Columns,
+        report: Report,
+        gathered: Gathered,
+    ) -> None:
+        self._spec = spec
+        self._attributes = ontology.attributes
+        self._columns = columns
+        self._report = report
+        self._gathered = gathered
+        self._missing = frozenset(spec.missing)
+        self._choices = {code: choice for choice, code in spec.outcome_values.items()}
+        self._lines: dict[str, int] = {}
+        self._leaks = Leaks(spec.columns)
+
+    def read(self, rows: Iterable[Row]) -> None:
+        """Read every row; then say which attributes are the outcome in disguise."""
+        for row in rows:
+            self._gathered.rows += 1
+            self._row(row)
+        if not self._gathered.rows:
+            self._report.add(1, "The file has a header and no rows.", "Give a row for each person.")
+        elif sum(self._gathered.left_out.values()) == self._gathered.rows:
+            self._report.add(1, "No row can be used.", "Give rows with the required attributes.")
+        for name in self._leaks.copies():
+            column = quoted(self._spec.columns[name])
+            wrong = f"The column {column} (attribute `{name}`) is the held-out outcome recoded."
+            self._report.add(1, wrong, "Remove the attribute: no persona may carry the outcome.")
+
+    def _row(self, row: Row) -> None:
+        identity = self._identity(row)
+        attributes = self._values(row)
+        outcome = self._outcome(row)
+        if identity is None or attributes is None:
+            return
+        lacking = [
+            spec for spec in self._attributes if spec.required and spec.name not in attributes
+        ]
+        if lacking and self._spec.incomplete == LEAVE_OUT:
+            self._gathered.left_out[f"without {lacking[0].name}"] += 1
+            return
+        for spec in lacking:
+            wrong = f"The row has no {quoted(self._spec.columns[spec.name])}, which is required."
+            remedy = "Fill it in, or write `incomplete: leave_out` under `population`."
+            self._report.add(row.line, wrong, remedy)
+        if lacking:
+            return
+        self._gathered.personas.append(Persona(id=identity, attributes=attributes))
+        if outcome:
+            self._gathered.outcomes[identity] = outcome
+            self._leaks.watch(attributes, outcome)
+
+    def _identity(self, row: Row) -> str | None:
+        identity = row.fields[self._columns.identity]
+        if not is_plain_identifier(identity):
+            wrong = f"The id {quoted(identity)} is not a plain id."
+            self._report.add(row.line, wrong, "Use 1 to 64 Latin letters, digits, `.`, `_`, `-`.")
+            return None
+        first = self._lines.setdefault(identity, row.line)
+        if first != row.line:
+            wrong = f"The id {quoted(identity)} is already on line {first}."
+            self._report.add(row.line, wrong, "Give each row an id of its own.")
+            return None
+        return identity
+
+    def _values(self, row: Row) -> dict[str, AttributeValue] | None:
+        values: dict[str, AttributeValue] = {}
+        sound = True
+        for spec, place in zip(self._attributes, self._columns.attributes, strict=True):
+            text = row.fields[place]
+            if text in self._missing:
+                continue
+            try:
+                values[spec.name] = value_of(spec, text)
+            except RefusedValueError as error:
+                sound = False
+                column = quoted(self._spec.columns[spec.name])
+                wrong = f"{quoted(text)} in the column {column} is {error}."
+                remedy = "Correct it, or add it to `scale` or to `missing`."
+                self._report.add(row.line, wrong, remedy)
+        return values if sound else None
+
+    def _outcome(self, row: Row) -> str:
+        if self._columns.outcome is None:
+            return ""
+        text = row.fields[self._columns.outcome]
+        if text in self._missing:
+            return ""
+        choice = self._choices.get(text) or self._choices.get(plain_code(text), "")
+        if not choice:
+            wrong = (
+                f"{quoted(text)} in the column {quoted(self._spec.outcome_column)} is no choice."
+            )
+            self._report.add(row.line, wrong, "Add it to the outcome's `values`, or to `missing`.")
+        return choice
+
+
+def draw(gathered: Gathered, spec: PopulationSpec) -> Drawn:
+    """Draw from those who can take part: all of them, or as many as the study asks for."""
+    personas = gathered.personas
+    if spec.draw:
+        kept = set(_order(spec, [persona.id for persona in personas])[: spec.draw])
+        personas = [persona for persona in personas if persona.id in kept]
+    left_out = dict(sorted(gathered.left_out.items()))
+    if len(personas) < len(gathered.personas):
+        left_out[NOT_DRAWN] = len(gathered.personas) - len(personas)
+    manifest = PopulationManifest(
+        file=spec.file,
+        file_sha256=gathered.digest,
+        rows_read=gathered.rows,
+        rows_drawn=len(personas),
+        left_out=left_out,
+    )
+    values = {
+        persona.id: gathered.outcomes[persona.id]
+        for persona in personas
+        if persona.id in gathered.outcomes
+    }
+    return Drawn(
+        population=Population(
+            personas=tuple(personas), population_hash=_hash(personas), manifest=manifest
+        ),
+        held_out=HeldOut(
+            values=values,
+            held_out_hash=canonical.hash_hex(values),
+            missing=len(personas) - len(values) if spec.outcome_column else 0,
+        ),
+    )
+
+
+def _order(spec: PopulationSpec, ids: list[str]) -> list[str]:
+    seed = str(spec.draw_seed)
+    keys = {identity: Stream(seed, 0, "population", identity).uint64() for identity in ids}
+    return sorted(ids, key=lambda identity: (keys[identity], identity))
+
+
+def _hash(personas: list[Persona]) -> str:
+    """Hash the canonical JSON of the personas without holding all of it at once."""
+    digest = hashlib.sha256(b"[")
+    for index, persona in enumerate(personas):
+        digest.update(b"," if index else b"")
+        digest.update(canonical.encode(persona))
+    digest.update(b"]")
+    return digest.hexdigest()

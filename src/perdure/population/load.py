@@ -1,0 +1,85 @@
+"""Loads a study together with its population, and reports every problem of both at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from perdure.base.errors import InvalidStudyError, Problem, UsageError
+from perdure.population.build import Drawn, draw, gather, shortage
+from perdure.records.population import HeldOut, Population
+from perdure.records.study import Study
+from perdure.study import Overrides, examine, settle
+from perdure.study.findings import Findings
+from perdure.study.load import Examined
+from perdure.study.overrides import drawn
+from perdure.study.schema import TURNS_MAX
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A study as asked, who is in it, and what is held out of them."""
+
+    study: Study
+    population: Population
+    held_out: HeldOut
+
+
+def load_study(
+    path: str | Path,
+    *,
+    overrides: Overrides = Overrides(),  # noqa: B008 - frozen
+) -> Loaded:
+    """Load a study file and the population file that it names.
+
+    Nothing is created, and nothing is opened outside the study's folder.
+
+    Raises:
+        InvalidStudyError: with every problem of both files at once.
+        UsageError: a flag does not fit the study.
+
+    """
+    examined = examine(path)
+    rows = Findings("")
+    people = _people(examined, overrides, rows)
+    problems: list[Problem] = [*examined.found.listed(), *rows.listed()]
+    if problems or people is None:
+        raise InvalidStudyError(problems)
+    study = settle(examined, overrides)
+    _require_size(study, people.population, str(path))
+    return Loaded(study=study, population=people.population, held_out=people.held_out)
+
+
+def _people(examined: Examined, overrides: Overrides, rows: Findings) -> Drawn | None:
+    parsed = examined.parsed
+    if parsed.people is None:
+        return None
+    spec = parsed.people.population
+    rows.file = str(examined.folder / spec.file)
+    gathered = gather(
+        examined.folder,
+        spec,
+        parsed.people.ontology,
+        asked=examined.found,
+        line=parsed.file_line,
+        found=rows,
+    )
+    if gathered is None:
+        return None
+    if overrides.n is None and spec.draw > len(gathered.personas):
+        examined.found.add(parsed.draw_line, shortage(gathered, spec.draw), "Draw fewer.")
+        return None
+    spec = drawn(spec, overrides)
+    if spec.draw > len(gathered.personas):
+        raise UsageError(shortage(gathered, spec.draw), where="--n", remedy="Draw fewer.")
+    return draw(gathered, spec)
+
+
+def _require_size(study: Study, population: Population, file: str) -> None:
+    """Refuse a study that no machine could finish, before anything is made of it."""
+    shown = sum(len(one.waves) + len(one.exposures) for one in study.scenarios)
+    turns = shown * len(study.seeds) * len(population.personas)
+    if turns > TURNS_MAX:
+        wrong = f"The study has up to {turns:,} turns, and {TURNS_MAX:,} is the most that is run."
+        remedy = "Draw fewer people, or give fewer seeds, scenarios or ticks."
+        raise InvalidStudyError([Problem(file=file, line=0, wrong=wrong, remedy=remedy)])

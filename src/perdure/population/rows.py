@@ -1,0 +1,119 @@
+"""Reads a CSV file row by row, strictly: what is not a row is reported with its line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from perdure.base.text import printable
+from perdure.study.findings import Findings, quoted
+
+ROWS_MAX = 1_000_000
+FIELD_MAX = 10_000
+LINE_MAX = 1_000_000
+PROBLEMS_MAX = 100
+
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row: the line it starts on, and its fields without the white space around them."""
+
+    line: int
+    fields: list[str]
+
+
+class EnoughError(Exception):
+    """So much is wrong with a file that the rest of it would not help anybody."""
+
+
+class Report:
+    """Notes what is wrong with rows, and gives up on a file that is wrong throughout."""
+
+    def __init__(self, found: Findings) -> None:
+        self._found = found
+
+    def add(self, line: int, wrong: str, remedy: str) -> None:
+        """Note a problem.
+
+        Raises:
+            EnoughError: there are too many.
+
+        """
+        if len(self._found) >= PROBLEMS_MAX:
+            wrong = f"There are more than {PROBLEMS_MAX} problems; the rest is not listed."
+            self._found.add(line, wrong, "Repair these first.")
+            raise EnoughError
+        self._found.add(line, wrong, remedy)
+
+
+def read_rows(file: io.BufferedReader, report: Report) -> Iterator[Row]:
+    """Read the header and then the rows of a CSV file. Blank lines are passed over.
+
+    Raises:
+        EnoughError: the file cannot be read on; the reason is in the report.
+
+    """
+    text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="strict", newline="")
+    reader = csv.reader(_lines(text, report), strict=True)
+    line, width, count = 1, 0, 0
+    while (fields := _next(reader, line, report)) is not None:
+        row = Row(line, [field.strip() for field in fields])
+        line = reader.line_num + 1
+        if not fields:
+            continue
+        if not width:
+            width = len(fields)
+        elif len(fields) != width:
+            wrong = f"The row has {len(fields)} fields, and the header {width}."
+            report.add(row.line, wrong, "Give every row one field for each column.")
+            continue
+        if _sound(row, report):
+            yield row
+        count += 1
+        if count > ROWS_MAX + 1:
+            report.add(row.line, f"There are more than {ROWS_MAX:,} rows.", "Give fewer.")
+            raise EnoughError
+
+
+def _lines(text: io.TextIOWrapper, report: Report) -> Iterator[str]:
+    count = 0
+    while True:
+        try:
+            line = text.readline(LINE_MAX + 1)
+        except UnicodeDecodeError:
+            report.add(count + 1, "The file is not valid UTF-8 from here on.", "Save it as UTF-8.")
+            raise EnoughError from None
+        except OSError:
+            report.add(count + 1, "The file cannot be read from here on.", "Check the disk.")
+            raise EnoughError from None
+        count += 1
+        if len(line) > LINE_MAX:
+            report.add(count, f"The line has more than {LINE_MAX:,} characters.", "Shorten it.")
+            raise EnoughError
+        if not line:
+            return
+        yield line
+
+
+def _next(reader: Iterator[list[str]], line: int, report: Report) -> list[str] | None:
+    try:
+        return next(reader, None)
+    except csv.Error as error:
+        report.add(line, f"The row is not CSV: {printable(str(error))}.", "Check its quotes.")
+        raise EnoughError from None
+
+
+def _sound(row: Row, report: Report) -> bool:
+    for field in row.fields:
+        if len(field) > FIELD_MAX:
+            report.add(row.line, f"A field has {len(field):,} characters.", "Shorten it.")
+            return False
+        if _CONTROL.search(field):
+            report.add(row.line, f"{quoted(field)} has a control character.", "Remove it.")
+            return False
+    return True

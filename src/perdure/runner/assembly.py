@@ -1,0 +1,265 @@
+"""Wires the real parts together: the one place where they are chosen.
+
+Everything that can be refused is refused before the run's folder is touched: plug-ins are loaded,
+models are made ready and the endpoint is asked whether it is there, and only then is anything
+created.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from perdure.base.canonical import encode
+from perdure.base.clock import Clock, SystemClock
+from perdure.base.crashpoints import crashpoint
+from perdure.base.errors import EXIT_STOPPED, PluginError, StopRequestedError
+from perdure.base.ids import new_run_id
+from perdure.inference.host import InferenceHost
+from perdure.records.persona import Persona
+from perdure.records.registry import RunEntry
+from perdure.records.result import RunResult
+from perdure.records.scenario import Header
+from perdure.runner import plugins
+from perdure.runner.config import RunConfig
+from perdure.runner.governor import Governor
+from perdure.runner.history import finished
+from perdure.runner.meter import Meter, Observer, progress
+from perdure.runner.respondents import host_for
+from perdure.runner.signals import stopping
+from perdure.runner.worker import drive
+from perdure.runner.world_run import WorldRun
+from perdure.study.identity import Cell, expand, input_hashes
+from perdure.trace.files import make_folder
+from perdure.trace.lock import GovernorLock
+from perdure.trace.partitions import FolderPartitions
+from perdure.trace.registry import Registry
+from perdure.trace.schema import FORMAT
+
+STOPPED = "The run was asked to stop. It finished its open ticks, and can be continued."
+
+
+def run(config: RunConfig, *, observer: Observer | None = None) -> RunResult:
+    """Run a study to its end, or to where it stops; give how each world stands.
+
+    `observer` is shown the run's progress a few times a second. In the main thread, the first
+    Ctrl-C finishes the open ticks and the second stops at once. Where an event loop is running
+    already (in a notebook), the run has a thread of its own.
+
+    Raises:
+        UsageError: a model cannot be made ready; says what mends it.
+        PluginError: the study's own world or agent cannot be loaded.
+        EndpointUnreachableError: the model endpoint is not there.
+        KeyOrModelRefusedError: it refuses the key, or does not know the model.
+        HeldError: the folder holds something else, or another process works on it.
+        StorageError: the run's folder cannot be written.
+        StopRequestedError: it was stopped at once, by a second Ctrl-C.
+
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(run_async(config, observer=observer))
+    results: list[RunResult] = []
+    failures: list[BaseException] = []
+
+    def elsewhere() -> None:
+        try:
+            results.append(asyncio.run(run_async(config, observer=observer)))
+        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
+            failures.append(error)
+
+    thread = threading.Thread(target=elsewhere, name="perdure-run")
+    thread.start()
+    thread.join()
+    if failures:
+        raise failures[0]
+    return results[0]
+
+
+async def run_async(
+    config: RunConfig, *, observer: Observer | None = None, clock: Clock | None = None
+) -> RunResult:
+    """Do what `run` does, on the caller's event loop."""
+    clock = clock or SystemClock()
+    done = finished(config)
+    if done is not None:
+        return done
+    cells = expand(config.study, config.population)
+    parts = Parts(config)
+    host = host_for(config.study.models)
+    await host.open()
+    try:
+        await host.check()
+        return await _govern(config, cells, parts, host, clock=clock, observer=observer)
+    finally:
+        await host.close()
+
+
+class Parts:
+    """The classes that a study names, loaded once; an object of each is made for every world."""
+
+    def __init__(self, config: RunConfig) -> None:
+        folder = Path(config.study_path).resolve().parent
+        self._agent = plugins.load(config.study.agent.agent, folder)
+        self._worlds = {
+            scenario.world: plugins.load(scenario.world, folder)
+            for scenario in config.study.scenarios
+        }
+
+    def world(self, header: Header) -> Any:
+        """Make the world of a header.
+
+        Raises:
+            PluginError: the class cannot be made without arguments.
+
+        """
+        return _make(self._worlds[header.scenario.world], header.scenario.world)
+
+    def agent(self, header: Header) -> Any:
+        """Make the agent of a header.
+
+        Raises:
+            PluginError: the class cannot be made without arguments.
+
+        """
+        return _make(self._agent, header.agent.agent)
+
+
+def _make(found: type[Any], reference: str) -> Any:
+    try:
+        return found()
+    except Exception as error:  # whatever a user's class raises
+        raise PluginError(
+            f"It could not be made: {type(error).__name__}: {error}.",
+            where=reference,
+            remedy="A world or agent class is made without arguments.",
+        ) from error
+
+
+async def _govern(
+    config: RunConfig,
+    cells: Sequence[Cell],
+    parts: Parts,
+    host: InferenceHost,
+    *,
+    clock: Clock,
+    observer: Observer | None,
+) -> RunResult:
+    folder = Path(config.out)
+    make_folder(folder)
+    lock = await GovernorLock.acquire(folder, clock)
+    try:
+        registry = await Registry.create(
+            folder,
+            entry=entry_for(config),
+            worlds=[cell.entry for cell in cells],
+            personas=config.population.personas,
+            held_out=config.held_out.values,
+        )
+        crashpoint("run.created")
+        try:
+            return await _work(config, cells, parts, host, registry, clock=clock, observer=observer)
+        finally:
+            await registry.close()
+    finally:
+        lock.release()
+
+
+async def _work(
+    config: RunConfig,
+    cells: Sequence[Cell],
+    parts: Parts,
+    host: InferenceHost,
+    registry: Registry,
+    *,
+    clock: Clock,
+    observer: Observer | None,
+) -> RunResult:
+    folder = Path(config.out)
+    governor = Governor(registry, skew=config.study.skew)
+    partitions = FolderPartitions(folder)
+    personas: dict[str, Persona] = {persona.id: persona for persona in config.population.personas}
+
+    async def start(header: Header) -> WorldRun:
+        world = WorldRun(
+            header=header,
+            personas=personas,
+            world=parts.world(header),
+            agent=parts.agent(header),
+            partition=await partitions.create(header, registry.epoch),
+            host=host,
+        )
+        crashpoint("partition.born")
+        await world.begin()
+        return world
+
+    def now(elapsed_s: float) -> Any:
+        stats = host.stats()
+        return progress(
+            registry.worlds,
+            governor.outcomes,
+            in_flight=stats.in_flight,
+            retries=stats.retries,
+            currency=config.study.currency,
+            elapsed_s=elapsed_s,
+        )
+
+    meter = Meter(now, folder=folder, clock=clock, observer=observer)
+    loop = asyncio.get_running_loop()
+    working = loop.create_task(
+        drive([cell.header for cell in cells], start=start, governor=governor)
+    )
+    watching = loop.create_task(meter.watch())
+    requests: list[asyncio.Task[None]] = []
+
+    def ask() -> None:
+        requests.append(loop.create_task(governor.request_stop(STOPPED, EXIT_STOPPED)))
+
+    def cut() -> None:
+        working.cancel()
+
+    try:
+        with stopping(ask, cut):
+            await working
+    except asyncio.CancelledError:
+        if not working.cancelled():
+            raise
+        raise StopRequestedError(
+            "The run was stopped at once.",
+            where=config.out,
+            remedy="Closed ticks are kept; calls in flight are lost.",
+        ) from None
+    finally:
+        watching.cancel()
+        with suppress(asyncio.CancelledError):
+            await watching
+    result = await governor.close(config.out)
+    meter.show(last=True)
+    return result
+
+
+def entry_for(config: RunConfig) -> RunEntry:
+    """Describe a run for its registry. A path or a version here is for people, never compared."""
+    study_path = Path(config.study_path).resolve()
+    return RunEntry(
+        format=FORMAT,
+        run_id=new_run_id(),
+        study=encode(config.study).decode(),
+        study_path=str(study_path),
+        study_path_relative=os.path.relpath(study_path, Path(config.out).resolve()),
+        hashes=input_hashes(config.study, config.population, config.held_out),
+        currency=config.study.currency,
+        flags=config.flags,
+        versions={
+            "perdure": metadata.version("perdure"),
+            "python": platform.python_version(),
+        },
+    )

@@ -1,0 +1,25 @@
+"""What `run` needs to know: the study as asked, who is in it, where its record goes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from perdure.records.population import HeldOut, Population
+from perdure.records.study import Study
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunConfig:
+    """A run as asked.
+
+    `held_out` goes to the registry and nowhere else. `study_path` is the study file, whose folder
+    holds its data and plug-ins. `out` is the run's folder. `flags` are the command-line flags that
+    changed the study, by name.
+    """
+
+    study: Study
+    population: Population
+    held_out: HeldOut
+    study_path: str
+    out: str
+    flags: dict[str, str] = field(default_factory=dict)

@@ -1,0 +1,172 @@
+"""The one authority over a run: registry, run log, plans, pace, ledger, and when to stop.
+
+Workers ask it for leave before each tick and tell it of each tick that closed. It keeps the
+witness of every partition's head and each world's outcome in the registry, so that both survive
+whatever happens to a worker.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import msgspec
+
+from perdure.base.crashpoints import crashpoint
+from perdure.base.errors import EXIT_DONE, EXIT_SOME_FAILED, first_exit
+from perdure.records.presentation import Plan
+from perdure.records.registry import (
+    RunClosed,
+    RunEntry,
+    RunPaused,
+    RunState,
+    WorldFailed,
+    WorldOutcome,
+    WorldState,
+)
+from perdure.records.result import RunResult
+from perdure.runner.ledger import Spend
+from perdure.runner.pace import may_open
+from perdure.runner.port import TickOpened, TickReport
+from perdure.trace.port import RunRegistry
+
+
+class Governor:
+    """Governs one run. Every method is called on one event loop."""
+
+    def __init__(self, registry: RunRegistry, *, skew: int) -> None:
+        self._registry = registry
+        self._skew = skew
+        self._outcomes = {
+            world.world_id: WorldOutcome(world_id=world.world_id) for world in registry.worlds
+        }
+        self._next = dict.fromkeys(self._outcomes, 0)
+        self._moved = asyncio.Condition()
+        self._stop_cause = ""
+        self._stop_exit = EXIT_DONE
+
+    @property
+    def outcomes(self) -> tuple[WorldOutcome, ...]:
+        """Where each world stands, in the order of the run's cells."""
+        return tuple(self._outcomes.values())
+
+    async def open_tick(self, world_id: str, tick: int) -> TickOpened | None:
+        """Wait until the world may open `tick`; give its plan, or None if the run stops."""
+        async with self._moved:
+            self._next[world_id] = tick
+            await self._moved.wait_for(
+                lambda: bool(self._stop_cause) or may_open(tick, self._next.values(), self._skew)
+            )
+        if self._stop_cause:
+            return None
+        return TickOpened(plan=Plan(), log_head=self._registry.log_head, epoch=self._registry.epoch)
+
+    async def tick_closed(self, report: TickReport) -> None:
+        """Witness a tick that is durable, and let the others move up."""
+        known = self._outcomes[report.world_id]
+        outcome = msgspec.structs.replace(
+            known,
+            state=WorldState.PARTIAL,
+            tick=report.tick,
+            calls=known.calls + report.calls,
+            turns=known.turns + report.turns,
+            turns_failed=known.turns_failed + report.turns_failed,
+            cost=known.cost + report.cost,
+            unknown_costs=known.unknown_costs + report.unknown_costs,
+            digest=report.head.digest,
+        )
+        await self._registry.witness(report.world_id, report.head)
+        await self._registry.outcome(outcome)
+        crashpoint("tick.after-witness")
+        self._outcomes[report.world_id] = outcome
+        async with self._moved:
+            self._next[report.world_id] = report.tick + 1
+            self._moved.notify_all()
+
+    async def world_ended(self, outcome: WorldOutcome) -> None:
+        """Record how a world ended. An ending that is no world's own fault stops the run."""
+        state = outcome.state
+        if state is WorldState.PARTIAL and outcome.tick < 0:
+            state = WorldState.NOT_STARTED
+        ended = msgspec.structs.replace(
+            self._outcomes[outcome.world_id],
+            state=state,
+            tick=outcome.tick,
+            cause=outcome.cause,
+            exit_status=outcome.exit_status,
+        )
+        self._outcomes[outcome.world_id] = ended
+        if outcome.exit_status and state is not WorldState.FAILED:
+            await self.request_stop(outcome.cause, outcome.exit_status)
+        async with self._moved:
+            del self._next[outcome.world_id]
+            self._moved.notify_all()
+        if state is WorldState.FAILED:
+            failed = WorldFailed(
+                world_id=ended.world_id,
+                tick=ended.tick,
+                exit_status=ended.exit_status,
+                cause=ended.cause,
+            )
+            await self._registry.log(failed)
+
+    async def request_stop(self, cause: str, exit_status: int) -> None:
+        """Let no further tick open. Open ticks finish. The first cause is kept."""
+        async with self._moved:
+            if not self._stop_cause:
+                self._stop_cause, self._stop_exit = cause, exit_status
+            self._moved.notify_all()
+
+    async def close(self, folder: str) -> RunResult:
+        """Record how the run ended, and give its result.
+
+        Raises:
+            StorageError: it could not be recorded.
+
+        """
+        result = result_of(
+            self._registry.entry, folder, self.outcomes, self._stop_cause, self._stop_exit
+        )
+        # The run log comes first: on a full disk it may use the room that was put aside.
+        if self._stop_cause:
+            await self._registry.log(RunPaused(cause=result.cause, exit_status=result.exit_status))
+        else:
+            await self._registry.log(RunClosed(state=result.state, exit_status=result.exit_status))
+        for outcome in self.outcomes:
+            await self._registry.outcome(outcome)
+        if result.state is RunState.COMPLETED:
+            await self._registry.finish()
+        crashpoint("run.closed")
+        return result
+
+
+def result_of(
+    entry: RunEntry,
+    folder: str,
+    outcomes: Sequence[WorldOutcome],
+    stop_cause: str = "",
+    stop_exit: int = EXIT_DONE,
+) -> RunResult:
+    """Compute a run's result from its worlds. Pure."""
+    spend = sum(
+        (Spend(known=world.cost, unknown=world.unknown_costs) for world in outcomes), Spend()
+    )
+    complete = all(world.state is WorldState.COMPLETED for world in outcomes)
+    failed = [world for world in outcomes if world.state is WorldState.FAILED]
+    exits = [stop_exit, *(world.exit_status for world in outcomes)]
+    if not complete and not any(exits):
+        exits.append(EXIT_SOME_FAILED)
+    cause = stop_cause
+    if not cause and failed:
+        cause = f"{len(failed)} of {len(outcomes)} worlds failed. The first: {failed[0].cause}"
+    return RunResult(
+        run_id=entry.run_id,
+        folder=folder,
+        state=RunState.COMPLETED if complete else RunState.PARTIAL,
+        exit_status=EXIT_DONE if complete else first_exit(exits),
+        worlds=tuple(outcomes),
+        currency=entry.currency,
+        cause="" if complete else cause,
+        cost=spend.known,
+        unknown_costs=spend.unknown,
+    )

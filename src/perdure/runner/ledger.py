@@ -1,0 +1,29 @@
+"""What a run spent: the sum of its recorded costs, beside the count of unknown ones. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from perdure.records.events import Cost
+from perdure.records.record import Record
+
+
+class Spend(Record):
+    """A sum of known amounts in nano-units, and how many attempts have no known amount."""
+
+    known: int = 0
+    unknown: int = 0
+
+    def __add__(self, other: Spend) -> Spend:
+        return Spend(known=self.known + other.known, unknown=self.unknown + other.unknown)
+
+
+def spend_of(costs: Iterable[Cost]) -> Spend:
+    """Sum cost events. An unknown amount is counted, never taken as zero."""
+    known = unknown = 0
+    for cost in costs:
+        if cost.amount is None:
+            unknown += 1
+        else:
+            known += cost.amount
+    return Spend(known=known, unknown=unknown)

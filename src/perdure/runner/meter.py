@@ -1,0 +1,101 @@
+"""How a run looks while it works: a moment's figures, for whoever watches, and `status.json`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from perdure.base.canonical import encode
+from perdure.base.clock import Clock
+from perdure.records.registry import WorldEntry, WorldOutcome, WorldState
+from perdure.records.result import Progress
+from perdure.runner.ledger import Spend
+
+Observer = Callable[[Progress], None]
+
+STATUS_NAME = "status.json"
+OBSERVE_EVERY_S = 0.25
+WRITE_EVERY_S = 1.0
+
+
+def progress(
+    worlds: Sequence[WorldEntry],
+    outcomes: Sequence[WorldOutcome],
+    *,
+    in_flight: int,
+    retries: int,
+    currency: str,
+    elapsed_s: float,
+) -> Progress:
+    """Compute a moment of a run from where its worlds stand. Pure.
+
+    The time left is what the ticks so far took, over the ticks still to come; absent before any
+    tick has closed.
+    """
+    ticks = sum(world.horizon for world in worlds)
+    closed = sum(outcome.tick + 1 for outcome in outcomes)
+    turns = sum(outcome.turns + outcome.turns_failed for outcome in outcomes)
+    spend = sum(
+        (Spend(known=world.cost, unknown=world.unknown_costs) for world in outcomes), Spend()
+    )
+    return Progress(
+        worlds=len(worlds),
+        worlds_done=sum(outcome.state is WorldState.COMPLETED for outcome in outcomes),
+        ticks=ticks,
+        ticks_closed=closed,
+        turns=turns,
+        turns_per_s=turns / elapsed_s if elapsed_s > 0 else 0.0,
+        in_flight=in_flight,
+        retries=retries,
+        cost=spend.known,
+        unknown_costs=spend.unknown,
+        currency=currency,
+        elapsed_s=elapsed_s,
+        left_s=elapsed_s * (ticks - closed) / closed if closed else None,
+        pid=os.getpid(),
+    )
+
+
+class Meter:
+    """Shows a run's progress to an observer, and keeps it in the run's folder, until cancelled."""
+
+    def __init__(
+        self,
+        read: Callable[[float], Progress],
+        *,
+        folder: Path,
+        clock: Clock,
+        observer: Observer | None,
+    ) -> None:
+        self._read = read
+        self._path = folder / STATUS_NAME
+        self._clock = clock
+        self._observer = observer
+        self._started_s = clock.now_s()
+        self._written_s = -WRITE_EVERY_S
+
+    async def watch(self) -> None:
+        """Show and keep, again and again."""
+        while True:
+            self.show()
+            await self._clock.sleep(OBSERVE_EVERY_S)
+
+    def show(self, *, last: bool = False) -> None:
+        """Show this moment; keep it if a second has passed since the last time, or at the end."""
+        elapsed_s = self._clock.now_s() - self._started_s
+        now = self._read(elapsed_s)
+        if self._observer is not None:
+            self._observer(now)
+        if last or elapsed_s - self._written_s >= WRITE_EVERY_S:
+            self._written_s = elapsed_s
+            self._write(now)
+
+    def _write(self, now: Progress) -> None:
+        beside = self._path.with_suffix(".new")
+        try:
+            beside.write_bytes(encode(now) + b"\n")
+            beside.replace(self._path)
+        except OSError:
+            # A glance for people, renewed every second: a full disk shows in the record's writes.
+            beside.unlink(missing_ok=True)

@@ -1,0 +1,67 @@
+"""A user's own world or agent, named in the study as `module:Class`.
+
+It is loaded from the study's folder, or else from an installed distribution, in `run` and its
+kin only, and only after the study was found valid.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from perdure.base.errors import PluginError
+
+
+def load(reference: str, folder: Path) -> type[Any]:
+    """Import the class that a study names. `folder` is the study's own.
+
+    Raises:
+        PluginError: the module cannot be imported, or has no such class.
+
+    """
+    module_name, _, class_name = reference.partition(":")
+    try:
+        module = _from_folder(module_name, folder) or importlib.import_module(module_name)
+    except Exception as error:  # whatever a user's module raises while it is imported
+        raise PluginError(
+            f"The module {module_name!r} could not be imported: {type(error).__name__}: {error}.",
+            where=reference,
+            remedy=f"It is looked for in {folder} and among the installed packages.",
+        ) from error
+    found = getattr(module, class_name, None)
+    if not isinstance(found, type):
+        raise PluginError(
+            f"The module {module_name!r} has no class {class_name!r}.",
+            where=reference,
+            remedy="Write `module:Class` with the name of a class that the module defines.",
+        )
+    return found
+
+
+def _from_folder(module_name: str, folder: Path) -> ModuleType | None:
+    base = folder.resolve().joinpath(*module_name.split("."))
+    package = base / "__init__.py"
+    path = package if package.is_file() else base.with_suffix(".py")
+    if not path.is_file():
+        return None
+    loaded = sys.modules.get(module_name)
+    if loaded is not None and getattr(loaded, "__file__", None) == str(path):
+        return loaded
+    if str(folder.resolve()) not in sys.path:
+        # Last, so that a file beside the study never stands in for an installed module.
+        sys.path.append(str(folder.resolve()))
+    spec = importlib.util.spec_from_file_location(module_name, path)
+    assert spec is not None, "a .py file always has a loader"
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[module_name]
+        raise
+    return module

@@ -1,0 +1,68 @@
+"""The seams between governor, inference host and workers: plain records in, plain records out.
+
+A worker owns partitions and drives worlds. Whatever concerns the whole run it asks of these two
+ports, so that governor and host may stand in another process than the worker.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from perdure.records.events import Head
+from perdure.records.presentation import Plan
+from perdure.records.record import Record
+from perdure.records.registry import LogHead, WorldOutcome
+from perdure.records.request import CallKey, CallResult, ChatRequest, EmbedRequest, FailureCause
+
+
+class TickOpened(Record):
+    """Leave to open a tick: the plan to run it under, and the run log's head to witness."""
+
+    plan: Plan
+    log_head: LogHead
+    epoch: int
+
+
+class TickReport(Record):
+    """A tick that closed: where its partition ends now, and the tick's own counts and cost.
+
+    `cost` is the sum of known amounts in nano-units; `unknown_costs` counts the rest.
+    """
+
+    world_id: str
+    tick: int
+    head: Head
+    turns: int = 0
+    turns_failed: int = 0
+    calls: int = 0
+    cost: int = 0
+    unknown_costs: int = 0
+
+
+class ModelHost(Protocol):
+    """Where every model call of a run is decided, made and paid."""
+
+    async def call(self, key: CallKey, request: ChatRequest | EmbedRequest) -> CallResult:
+        """Make one call, with its retries. A failure is in the result, never an exception."""
+        ...
+
+    @property
+    def stop_cause(self) -> FailureCause | None:
+        """The failure that ends the run for every world, once there is one."""
+        ...
+
+
+class GovernorPort(Protocol):
+    """What a worker asks of, and tells, the one process that governs the run."""
+
+    async def open_tick(self, world_id: str, tick: int) -> TickOpened | None:
+        """Wait for leave to open a tick. None means that the run stops before it."""
+        ...
+
+    async def tick_closed(self, report: TickReport) -> None:
+        """Tell of a tick that is durable in its partition."""
+        ...
+
+    async def world_ended(self, outcome: WorldOutcome) -> None:
+        """Tell that a world will not go on in this run of the program."""
+        ...

@@ -1,0 +1,123 @@
+"""Identities that follow from content: worlds, their seeds, and the hashes of a run's inputs."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable
+
+from perdure.base import canonical
+from perdure.base.errors import InvalidStudyError, Problem
+from perdure.records.population import HeldOut, Population
+from perdure.records.record import Record
+from perdure.records.registry import WorldEntry
+from perdure.records.scenario import Header, Scenario, Variant
+from perdure.records.study import Study
+
+HEADER_FORMAT = 1
+
+_SEED_BYTES = 8
+_ID_DIGITS = 12
+
+
+class Cell(Record):
+    """One world of a run before it starts: its entry in the registry and its header."""
+
+    entry: WorldEntry
+    header: Header
+
+
+def world_seed(replicate_seed: int, variant: str) -> str:
+    """Derive a world's seed: 16 hex digits. Scenarios of one variant share it, and their draws."""
+    digest = hashlib.sha256(f"{replicate_seed}:{variant}".encode()).digest()
+    return digest[:_SEED_BYTES].hex()
+
+
+def world_id(scenario_hash: str, replicate_seed: int, population_hash: str) -> str:
+    """Derive a world's id: 12 hex digits, from everything that makes it another world."""
+    text = f"{scenario_hash}:{replicate_seed}:{population_hash}"
+    return hashlib.sha256(text.encode()).hexdigest()[:_ID_DIGITS]
+
+
+def input_hashes(study: Study, population: Population, held_out: HeldOut) -> dict[str, str]:
+    """Hash each input of a run, so that a resume can name what moved."""
+    return {
+        "brief": canonical.hash_hex(study.brief),
+        "ontology": canonical.hash_hex(study.ontology),
+        "population": population.population_hash,
+        "held_out": held_out.held_out_hash,
+        "questions": canonical.hash_hex(study.questions),
+        "scenarios": canonical.hash_hex([study.variants, study.scenarios]),
+        "seeds": canonical.hash_hex(study.seeds),
+        "pins": canonical.hash_hex({role: spec.pin for role, spec in study.models.items()}),
+        "agent": canonical.hash_hex(study.agent),
+        "settings": canonical.hash_hex(
+            {"currency": study.currency, "quorum": study.quorum, "skew": study.skew}
+        ),
+    }
+
+
+def expand(study: Study, population: Population) -> tuple[Cell, ...]:
+    """Expand a study into its cells: each scenario with each seed, scenario by scenario.
+
+    Raises:
+        InvalidStudyError: two cells are the same world, one id names two variants, or a scenario
+            names a variant that is not there.
+
+    """
+    variants = {variant.id: variant for variant in study.variants}
+    _require_once(study, "variant", (variant.id for variant in study.variants))
+    _require_once(study, "scenario", (scenario.id for scenario in study.scenarios))
+    _require_once(study, "seed", study.seeds)
+    for scenario in study.scenarios:
+        if scenario.variant not in variants:
+            raise _invalid(study, f"The variant {scenario.variant!r} is not among the variants.")
+    cells = tuple(
+        _cell(study, population, scenario, variants[scenario.variant], seed)
+        for scenario in study.scenarios
+        for seed in study.seeds
+    )
+    _require_once(study, "world", (cell.entry.world_id for cell in cells))
+    return cells
+
+
+def _cell(
+    study: Study, population: Population, scenario: Scenario, variant: Variant, seed: int
+) -> Cell:
+    identity = world_id(canonical.hash_hex(scenario), seed, population.population_hash)
+    entry = WorldEntry(
+        world_id=identity,
+        scenario=scenario.id,
+        variant=variant.id,
+        replicate_seed=seed,
+        world_seed=world_seed(seed, variant.id),
+        horizon=scenario.horizon,
+    )
+    header = Header(
+        format=HEADER_FORMAT,
+        world_id=identity,
+        world_seed=entry.world_seed,
+        replicate_seed=seed,
+        study=study.name,
+        scenario=scenario,
+        variant=variant,
+        brief=study.brief,
+        ontology=study.ontology,
+        questions=study.questions,
+        population_hash=population.population_hash,
+        persona_ids=population.persona_ids,
+        pins={role: spec.pin for role, spec in study.models.items()},
+        agent=study.agent,
+        quorum=study.quorum,
+    )
+    return Cell(entry=entry, header=header)
+
+
+def _require_once(study: Study, what: str, names: Iterable[str | int]) -> None:
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise _invalid(study, f"The {what} {repeated[0]!r} is there twice.")
+
+
+def _invalid(study: Study, wrong: str) -> InvalidStudyError:
+    return InvalidStudyError([Problem(file=study.name, line=0, wrong=wrong, remedy="Keep one.")])

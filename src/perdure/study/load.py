@@ -1,0 +1,83 @@
+"""Loads a study from its file: reads it, applies the flags, and reports every problem at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from perdure.base.errors import InvalidStudyError
+from perdure.records.study import Study
+from perdure.study import files
+from perdure.study.findings import Findings
+from perdure.study.overrides import Overrides, chosen, drawn
+from perdure.study.parse import Parsed, parse
+from perdure.study.yaml_reader import BYTES_MAX
+
+
+@dataclass(frozen=True)
+class Examined:
+    """A study file and everything found in it so far."""
+
+    path: Path
+    parsed: Parsed
+    found: Findings
+
+    @property
+    def folder(self) -> Path:
+        """The folder that the study may read from."""
+        return self.path.parent
+
+
+def examine(path: str | Path) -> Examined:
+    """Read a study file; problems are in the result, and nothing is raised for them."""
+    path = Path(path)
+    found = Findings(str(path))
+    data = _read(path, found)
+    if data is None:
+        empty = Parsed(study=None, roles={}, people=None, file_line=0, draw_line=0)
+        return Examined(path=path, parsed=empty, found=found)
+    return Examined(path=path, parsed=parse(data, found), found=found)
+
+
+def settle(examined: Examined, overrides: Overrides) -> Study:
+    """Make the frozen study of a file in which nothing was found, with the flags applied.
+
+    `models` of the result maps each role (`tier_a`, `tier_b`) to the model that serves it.
+
+    Raises:
+        InvalidStudyError: something was found.
+        UsageError: a flag does not fit the study.
+
+    """
+    study = examined.parsed.study
+    if study is None or examined.found:
+        raise InvalidStudyError(examined.found.listed())
+    return msgspec.structs.replace(
+        study,
+        population=drawn(study.population, overrides),
+        models=chosen(study.models, examined.parsed.roles, overrides),
+    )
+
+
+def load(path: str | Path, *, overrides: Overrides = Overrides()) -> Study:  # noqa: B008 - frozen
+    """Load a study without looking at its population file (`perdure.population.load` does both).
+
+    Raises:
+        InvalidStudyError: with every problem of the file at once.
+        UsageError: a flag does not fit the study.
+
+    """
+    return settle(examine(path), overrides)
+
+
+def _read(path: Path, found: Findings) -> bytes | None:
+    try:
+        with files.open_named(path, BYTES_MAX) as file:
+            return file.read(BYTES_MAX + 1)
+    except files.RefusedFileError as error:
+        found.add(0, f"The study file {error}.", "Give the path of a study file.")
+    except OSError:
+        found.add(0, "The study file cannot be read.", "Give the path of a study file.")
+    return None

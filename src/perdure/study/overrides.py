@@ -1,0 +1,172 @@
+"""What the command line changes in a study before it is run."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import msgspec
+
+from perdure.base.errors import UsageError
+from perdure.records.record import Record
+from perdure.records.scenario import ModelPin
+from perdure.records.study import ModelSpec, PopulationSpec
+from perdure.study import files, schema
+from perdure.study.findings import quoted, suggestion
+from perdure.study.read_models import BASELINE, HTTP, LOCAL, LOCAL_MODEL, floating
+
+_WEIGHTS_BYTES_MAX = 1 << 40
+
+
+class Overrides(Record):
+    """The flags that change a study. Only they may name files outside the study's folder."""
+
+    n: int | None = None
+    model: str = ""
+    base_url: str = ""
+    model_name: str = ""
+    key_env: str = ""
+    key_file: str = ""
+    weights: str = ""
+
+    def flags(self) -> dict[str, str]:
+        """Name the flags that were given, as on the command line, with their values."""
+        given = msgspec.to_builtins(self)
+        return {"--" + key.replace("_", "-"): str(value) for key, value in given.items()}
+
+
+def drawn(population: PopulationSpec, overrides: Overrides) -> PopulationSpec:
+    """Apply `--n`.
+
+    Raises:
+        UsageError: it is not a possible number of people.
+
+    """
+    if overrides.n is None:
+        return population
+    if not 1 <= overrides.n <= schema.DRAW_MAX:
+        raise UsageError(
+            f"--n {overrides.n} is not a possible number of people.",
+            remedy=f"Give a number from 1 to {schema.DRAW_MAX}.",
+        )
+    return msgspec.structs.replace(population, draw=overrides.n)
+
+
+def chosen(
+    models: dict[str, ModelSpec], roles: dict[str, str], overrides: Overrides
+) -> dict[str, ModelSpec]:
+    """Choose the model of each role, with the flags applied.
+
+    Raises:
+        UsageError: a flag names no model, does not fit the chosen one, or one is missing.
+
+    """
+    if overrides.model:
+        spec = _named(models, overrides.model)
+        picked = dict.fromkeys(roles, spec)
+    else:
+        picked = {role: models[name] for role, name in roles.items()}
+    changed = {role: _applied(spec, overrides) for role, spec in picked.items()}
+    _check_used(changed, overrides)
+    for spec in changed.values():
+        _check_complete(spec)
+    return changed
+
+
+def _named(models: dict[str, ModelSpec], name: str) -> ModelSpec:
+    if name in models:
+        return models[name]
+    of_provider = [spec for spec in models.values() if spec.pin.provider == name]
+    if len(of_provider) == 1:
+        return of_provider[0]
+    if name == HTTP:
+        return ModelSpec(pin=ModelPin(provider=HTTP, model=""))
+    if name == LOCAL:
+        return ModelSpec(pin=ModelPin(provider=LOCAL, model=LOCAL_MODEL))
+    if name == BASELINE:
+        raise UsageError(
+            "--model baseline needs a declared rule, and the study has none.",
+            remedy="Add a model with `provider: baseline` and a `rule` to the study.",
+        )
+    known = dict.fromkeys((*models, BASELINE, HTTP, LOCAL))
+    raise UsageError(
+        f"--model {quoted(name)} is not a model of the study.", remedy=suggestion(name, known)
+    )
+
+
+def _applied(spec: ModelSpec, overrides: Overrides) -> ModelSpec:
+    if spec.pin.provider == HTTP:
+        return _http(spec, overrides)
+    if spec.pin.provider == LOCAL and overrides.weights:
+        return _local(spec, overrides.weights)
+    return spec
+
+
+def _http(spec: ModelSpec, overrides: Overrides) -> ModelSpec:
+    pin, price = spec.pin, spec.price
+    if overrides.model_name and overrides.model_name != pin.model:
+        if floating(overrides.model_name):
+            raise UsageError(
+                f"--model-name {quoted(overrides.model_name)} can mean another model tomorrow.",
+                remedy="Give the exact name of one version.",
+            )
+        # Another model's served names and price say nothing about this one.
+        pin, price = ModelPin(provider=HTTP, model=overrides.model_name), None
+    endpoint = msgspec.structs.replace(
+        spec.endpoint,
+        base_url=overrides.base_url or spec.endpoint.base_url,
+        key_env=overrides.key_env or ("" if overrides.key_file else spec.endpoint.key_env),
+        key_file=overrides.key_file,
+    )
+    return ModelSpec(pin=pin, endpoint=endpoint, price=price)
+
+
+def _local(spec: ModelSpec, weights: str) -> ModelSpec:
+    path = Path(weights)
+    try:
+        with files.open_named(path, _WEIGHTS_BYTES_MAX) as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+    except (files.RefusedFileError, OSError) as error:
+        reason = error if isinstance(error, files.RefusedFileError) else "cannot be read"
+        raise UsageError(f"--weights {quoted(weights)} {reason}.") from error
+    return ModelSpec(
+        pin=ModelPin(provider=LOCAL, model=path.name, file_sha256=digest),
+        endpoint=msgspec.structs.replace(spec.endpoint, weights_file=str(path.absolute())),
+        price=spec.price,
+    )
+
+
+def _check_used(specs: dict[str, ModelSpec], overrides: Overrides) -> None:
+    providers = {spec.pin.provider for spec in specs.values()}
+    rows = (
+        ("--base-url", overrides.base_url, HTTP),
+        ("--model-name", overrides.model_name, HTTP),
+        ("--key-env", overrides.key_env, HTTP),
+        ("--key-file", overrides.key_file, HTTP),
+        ("--weights", overrides.weights, LOCAL),
+    )
+    for flag, value, provider in rows:
+        if value and provider not in providers:
+            raise UsageError(
+                f"{flag} means nothing for the chosen model.",
+                remedy=f"Add --model {provider}, or leave {flag} out.",
+            )
+    if overrides.key_env and overrides.key_file:
+        raise UsageError("--key-env and --key-file are both given.", remedy="Give one of them.")
+
+
+def _check_complete(spec: ModelSpec) -> None:
+    if spec.pin.provider != HTTP:
+        return
+    if not spec.endpoint.base_url:
+        raise UsageError(
+            "The chosen model has no address.",
+            remedy="Give --base-url, or write `base_url` in the study.",
+        )
+    if not schema.ADDRESS.fits(spec.endpoint.base_url):
+        raise UsageError("--base-url is not an address.", remedy=f"Give {schema.ADDRESS.shown}.")
+    if not spec.pin.model:
+        raise UsageError(
+            "The chosen model has no name.",
+            remedy="Give --model-name, or write `model` in the study.",
+        )

@@ -1,0 +1,220 @@
+"""Reads the models of a study and the roles they serve."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from perdure.records.baseline_rule import BaselineRule, Distance, Identification
+from perdure.records.persona import Ontology
+from perdure.records.scenario import ModelPin, Question
+from perdure.records.study import Endpoint, ModelSpec
+from perdure.records.usage import Price
+from perdure.study import schema
+from perdure.study.findings import quoted, suggestion
+from perdure.study.kinds import Named
+from perdure.study.section import Section
+
+BASELINE = "baseline"
+HTTP = "http"
+LOCAL = "local"
+LOCAL_MODEL = "smollm2-135m-instruct"
+
+# What a model is called where its name is left out; an endpoint always needs one.
+_UNNAMED = {BASELINE: BASELINE, LOCAL: LOCAL_MODEL, "scripted": "scripted"}
+
+
+@dataclass(frozen=True)
+class RuleNames:
+    """What a rule may refer to; None where it could not be read."""
+
+    attributes: tuple[str, ...] | None
+    worded: frozenset[str]
+    choices: tuple[str, ...] | None
+    claims: tuple[str, ...] | None
+
+
+def rule_names(
+    ontology: Ontology,
+    questions: dict[str, Question],
+    claims: tuple[str, ...],
+    study: Section,
+) -> RuleNames:
+    """Gather what a rule may refer to. `worded` are the attributes that are not numbers."""
+    choices = [choice.id for question in questions.values() for choice in question.choices]
+    return RuleNames(
+        attributes=tuple(spec.name for spec in ontology.attributes)
+        if study.get(schema.ONTOLOGY_FIELD).has(schema.ATTRIBUTES)
+        else None,
+        worded=frozenset(
+            spec.name
+            for spec in ontology.attributes
+            if spec.text or not all(_is_number(code) for code in spec.scale)
+        ),
+        choices=tuple(dict.fromkeys(choices)) if study.has(schema.QUESTIONS) else None,
+        claims=claims if study.has(schema.BRIEF_FIELD) else None,
+    )
+
+
+def read_models(study: Section, names: RuleNames) -> dict[str, ModelSpec]:
+    """Read the models by their names, in order."""
+    return {named.key: _model(named, names) for named in study.get(schema.MODELS)}
+
+
+def read_roles(study: Section, models: dict[str, ModelSpec]) -> dict[str, str]:
+    """Read which model serves which role: both the first one, unless the study says otherwise."""
+    if not models:
+        return {}
+    if not study.has(schema.ROLES):
+        return dict.fromkeys(("tier_a", "tier_b"), next(iter(models)))
+    section = study.get(schema.ROLES)
+    for field in (schema.TIER_A, schema.TIER_B):
+        name = section.get(field)
+        if section.has(field) and name not in models:
+            wrong = f"The model {quoted(name)} is not among the models."
+            section.wrong(field, wrong, suggestion(name, models))
+    tier_a = section.get(schema.TIER_A)
+    return {"tier_a": tier_a, "tier_b": section.get(schema.TIER_B) or tier_a}
+
+
+def floating(model: str) -> bool:
+    """Say whether a model's name can mean another model tomorrow."""
+    folded = model.casefold()
+    return "*" in model or folded.endswith("latest") or folded == "auto"
+
+
+def _model(named: Named[str, Section], names: RuleNames) -> ModelSpec:
+    section = named.value
+    provider = section.get(schema.PROVIDER)
+    if section.has(schema.PROVIDER):
+        _check_fits(section, provider)
+    model = section.get(schema.MODEL)
+    _check_fixed(section, section.line_of(schema.MODEL), model)
+    accepts = section.get(schema.ACCEPTS)
+    for spot in accepts:
+        _check_fixed(section, spot.line, spot.value)
+    return ModelSpec(
+        pin=ModelPin(
+            provider=provider,
+            model=model or _UNNAMED.get(provider, ""),
+            accepts=tuple(spot.value for spot in accepts),
+            file_sha256=section.get(schema.SHA256),
+            rule=_rule(section.get(schema.RULE), names) if section.has(schema.RULE) else None,
+        ),
+        endpoint=_endpoint(section),
+        price=_price(section.get(schema.PRICE)) if section.has(schema.PRICE) else None,
+    )
+
+
+def _check_fixed(section: Section, line: int, model: str) -> None:
+    if floating(model):
+        wrong = f"The model name {quoted(model)} can mean another model tomorrow."
+        section.found.add(line, wrong, "Write the exact name of one version.")
+
+
+def _check_fits(section: Section, provider: str) -> None:
+    """Refuse a key that this provider would never read: the author must have meant something."""
+    rows = (
+        (schema.RULE, (BASELINE,)),
+        (schema.BASE_URL, (HTTP,)),
+        (schema.KEY_ENV, (HTTP,)),
+        (schema.ACCEPTS, (HTTP,)),
+        (schema.SHA256, (LOCAL,)),
+        (schema.PRICE, (HTTP, LOCAL, "scripted")),
+        (schema.LIMITS, (HTTP, LOCAL, "scripted")),
+    )
+    for field, providers in rows:
+        if section.present(field) and provider not in providers:
+            wrong = f"`{field.key}` means nothing for the provider `{provider}`."
+            section.wrong(field, wrong, "Remove it.")
+    if provider == BASELINE and not section.present(schema.RULE):
+        wrong = f"`{section.trail}` is a baseline without a rule."
+        section.wrong(schema.PROVIDER, wrong, "Write `rule:`; it answers by a declared rule only.")
+
+
+def _endpoint(section: Section) -> Endpoint:
+    limits = section.get(schema.LIMITS)
+    return Endpoint(
+        base_url=section.get(schema.BASE_URL),
+        key_env=section.get(schema.KEY_ENV),
+        concurrency_max=limits.get(schema.CONCURRENCY),
+        requests_per_minute=limits.get(schema.REQUESTS_PER_MINUTE),
+        tokens_per_minute=limits.get(schema.TOKENS_PER_MINUTE),
+        attempt_timeout_s=limits.get(schema.ATTEMPT_TIMEOUT),
+        deadline_s=limits.get(schema.DEADLINE),
+        retries_max=limits.get(schema.RETRIES),
+    )
+
+
+def _price(section: Section) -> Price:
+    return Price(
+        input_fresh=section.get(schema.INPUT),
+        output=section.get(schema.OUTPUT),
+        cache_read=section.get(schema.CACHE_READ) if section.has(schema.CACHE_READ) else None,
+        cache_write=section.get(schema.CACHE_WRITE) if section.has(schema.CACHE_WRITE) else None,
+    )
+
+
+def _rule(section: Section, names: RuleNames) -> BaselineRule:
+    distance = section.get(schema.DISTANCE) if section.has(schema.DISTANCE) else None
+    leaning = section.get(schema.IDENTIFICATION) if section.has(schema.IDENTIFICATION) else None
+    effects = section.get(schema.CLAIM_EFFECTS)
+    for effect in effects:
+        _check(section, effect.line, effect.key, "claim", names.claims)
+        for choice in effect.value:
+            _check(section, choice.line, choice.key, "choice", names.choices)
+    return BaselineRule(
+        distance=_distance(distance, names) if distance is not None else None,
+        identification=_identification(leaning, names) if leaning is not None else None,
+        claims={
+            effect.key: {choice.key: choice.value for choice in effect.value} for effect in effects
+        },
+        social_proof=section.get(schema.SOCIAL_PROOF),
+        noise=section.get(schema.NOISE),
+        undecided=section.get(schema.UNDECIDED),
+    )
+
+
+def _distance(section: Section, names: RuleNames) -> Distance:
+    placements = section.get(schema.PLACEMENTS)
+    _check_number(section, section.line_of(schema.OWN), section.get(schema.OWN), names)
+    for entry in placements:
+        _check(section, entry.line, entry.key, "choice", names.choices)
+        _check_number(section, entry.line, entry.value, names)
+    return Distance(
+        own=section.get(schema.OWN),
+        placements={entry.key: entry.value for entry in placements},
+        weight=section.get(schema.WEIGHT),
+    )
+
+
+def _identification(section: Section, names: RuleNames) -> Identification:
+    line = section.line_of(schema.RULE_ATTRIBUTE)
+    _check_number(section, line, section.get(schema.RULE_ATTRIBUTE), names)
+    for field in (schema.LOW, schema.HIGH):
+        _check(section, section.line_of(field), section.get(field), "choice", names.choices)
+    return Identification(
+        attribute=section.get(schema.RULE_ATTRIBUTE),
+        midpoint=section.get(schema.MIDPOINT),
+        low=section.get(schema.LOW),
+        high=section.get(schema.HIGH),
+        weight=section.get(schema.WEIGHT),
+    )
+
+
+def _check_number(section: Section, line: int, name: str, names: RuleNames) -> None:
+    _check(section, line, name, "attribute", names.attributes)
+    if name in names.worded:
+        wrong = f"The attribute `{name}` is not a number, so the rule cannot measure by it."
+        section.found.add(line, wrong, "Name an attribute whose codes are numbers.")
+
+
+def _check(
+    section: Section, line: int, name: str, what: str, known: tuple[str, ...] | None
+) -> None:
+    if name and known is not None and name not in known:
+        wrong = f"The {what} {quoted(name)} is not in the study."
+        section.found.add(line, wrong, suggestion(name, known))
+
+
+def _is_number(code: str) -> bool:
+    return code.removeprefix("-").isascii() and code.removeprefix("-").isdecimal()

@@ -1,0 +1,514 @@
+"""Every key of a study file: the one place that says what may be written, and what it means.
+
+The reader follows these tables and `docs/study-file.md` is generated from them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from perdure.study.kinds import (
+    Free,
+    ListOf,
+    MapOf,
+    Money,
+    Name,
+    Number,
+    Shaped,
+    Switch,
+    Text,
+    Whole,
+    Word,
+)
+from perdure.study.section import Field, Group
+
+FORMAT = 1
+SEED_MAX = 2**53 - 1
+HORIZON_MAX = 100_000
+CELLS_MAX = 10_000
+TICKS_MAX = 10_000_000
+TURNS_MAX = 1_000_000_000
+DRAW_MAX = 1_000_000
+CLAIMS_MAX = 1_000
+PROVIDERS = ("baseline", "http", "local", "scripted")
+
+_COLUMN = Text(longest=200)
+_CODE = Text(longest=200)
+_PLUGIN = Shaped(
+    pattern=r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*",
+    what="a module and a class",
+    such_as="my_world:MyWorld",
+)
+_FILE = Shaped(
+    pattern=r"[^\x00-\x1f\\]+",
+    what="a path below the study's folder, with `/` between its parts",
+    such_as="respondents.csv",
+    longest=500,
+)
+
+# --- brief --------------------------------------------------------------------------------------
+TITLE = Field("title", Text(longest=500), "What the study is about, on one line.", required=True)
+BRIEF_TEXT = Field(
+    "text", Text(), "The situation, in words that every persona is told.", required=True
+)
+CLAIMS = Field(
+    "claims",
+    MapOf(Name(), Text(longest=5_000), most=CLAIMS_MAX),
+    "Messages that can be shown: id and text, in order.",
+    otherwise=(),
+    default="none",
+)
+BRIEF = Group("brief", (TITLE, BRIEF_TEXT, CLAIMS), "What the study is about, and its claims.")
+
+# --- ontology -----------------------------------------------------------------------------------
+COLUMN = Field("column", _COLUMN, "The column of the population file that holds it.", required=True)
+LABEL = Field("label", Text(longest=500), "How a person would name it.", required=True)
+SCALE = Field(
+    "scale",
+    MapOf(_CODE, Text(longest=500), least=2),
+    "Each code in the file and its words, from low to high. Other codes are refused.",
+    otherwise=(),
+    default="no scale",
+)
+TYPE = Field(
+    "type",
+    Word(("number", "text")),
+    "What the values of an attribute without a scale are.",
+    otherwise="number",
+    default="`number`",
+)
+UNIT = Field("unit", Text(longest=100), "The unit of a number.", otherwise="", default="none")
+REQUIRED = Field(
+    "required",
+    Switch(),
+    "Whether a respondent without it is refused (see `population.incomplete`).",
+    otherwise=False,
+    default="`false`",
+)
+ATTRIBUTE = Group(
+    "attribute", (COLUMN, LABEL, SCALE, TYPE, UNIT, REQUIRED), "One thing known of each persona."
+)
+OUTCOME_NAME = Field("name", Name(), "What the outcome is called.", required=True)
+OUTCOME_COLUMN = Field(
+    "column", _COLUMN, "The column that holds it. No attribute may use it.", required=True
+)
+OUTCOME_QUESTION = Field("question", Name(), "The question that asks for it.", required=True)
+OUTCOME_VALUES = Field(
+    "values",
+    MapOf(Name(), _CODE, least=2),
+    "For each choice of the question, its code in the file. Other codes are refused.",
+    required=True,
+)
+OUTCOME = Group(
+    "outcome",
+    (OUTCOME_NAME, OUTCOME_COLUMN, OUTCOME_QUESTION, OUTCOME_VALUES),
+    "The held-out outcome: compared with the answers at the end, never shown to anyone before.",
+)
+ATTRIBUTES = Field(
+    "attributes", MapOf(Name(), ATTRIBUTE, least=1), "Attributes by name, in order.", required=True
+)
+HELD_OUT = Field("outcome", OUTCOME, "The held-out outcome.", default="none")
+ONTOLOGY = Group(
+    "ontology", (ATTRIBUTES, HELD_OUT), "What is known of a persona, and what is held out."
+)
+
+# --- population ---------------------------------------------------------------------------------
+FILE = Field(
+    "file",
+    _FILE,
+    "A CSV file in the study's folder: a header, then one row a person.",
+    required=True,
+)
+ID = Field("id", _COLUMN, "The column with a stable id for each row.", required=True)
+MISSING = Field(
+    "missing",
+    ListOf(Text(longest=100, empty=True)),
+    "What stands for a missing value.",
+    default='`[""]`',
+)
+INCOMPLETE = Field(
+    "incomplete",
+    Word(("refuse", "leave_out")),
+    "What to do with a row that lacks a required attribute: refuse the study, or leave the row out "
+    "and count it.",
+    otherwise="refuse",
+    default="`refuse`",
+)
+DRAW_N = Field("n", Whole(1, DRAW_MAX), "How many people are drawn.", required=True)
+DRAW_SEED = Field("seed", Whole(0, SEED_MAX), "The seed of the draw.", otherwise=0, default="`0`")
+DRAW_GROUP = Group("draw", (DRAW_N, DRAW_SEED), "A smaller draw is always part of a larger one.")
+DRAW = Field("draw", DRAW_GROUP, "Draw some of the rows.", default="all rows")
+POPULATION = Group("population", (FILE, ID, MISSING, INCOMPLETE, DRAW), "Who is in the study.")
+
+# --- questions, variants ------------------------------------------------------------------------
+CHOICE_LABEL = Field("label", Text(longest=500), "How the choice is named.", required=True)
+ALIASES = Field(
+    "aliases",
+    ListOf(Text(longest=200), most=100),
+    "Other names by which an answer may call it.",
+    otherwise=(),
+    default="none",
+)
+CHOICE = Group(
+    "choice",
+    (CHOICE_LABEL, ALIASES),
+    "One answer of a closed question. A plain text is its label.",
+    short=CHOICE_LABEL,
+)
+QUESTION_TEXT = Field("text", Text(longest=5_000), "The question as it is asked.", required=True)
+CHOICES = Field(
+    "choices",
+    MapOf(Name(), CHOICE, least=2, most=100),
+    "Choices by id. With choices an answer is scored; without, the question is open.",
+    otherwise=(),
+    default="an open question",
+)
+QUESTION = Group(
+    "question", (QUESTION_TEXT, CHOICES), "A question put to a persona, answered in words."
+)
+
+# --- scenarios ----------------------------------------------------------------------------------
+VARIANT = Field("variant", Name(), "The variant that this scenario belongs to.")
+HORIZON = Field("horizon", Whole(1, HORIZON_MAX), "How many ticks a world lives, from tick 0.")
+TICK = Field(
+    "tick", Word(("hour", "day", "week")), "How long a tick is.", otherwise="day", default="`day`"
+)
+WAVES = Field(
+    "waves",
+    ListOf(Whole(0, HORIZON_MAX), most=HORIZON_MAX),
+    "Ticks at which everyone is asked `wave_question`.",
+    otherwise=(),
+    default="none",
+)
+WAVE_QUESTION = Field("wave_question", Name(), "The question of the survey waves.", otherwise="")
+EXPOSURES = Field(
+    "exposures",
+    MapOf(Whole(0, HORIZON_MAX), ListOf(Name(), least=1), most=HORIZON_MAX),
+    "For each tick, the claims shown to those who are active; they answer `exposure_question`.",
+    otherwise=(),
+    default="none",
+)
+EXPOSURE_QUESTION = Field(
+    "exposure_question", Name(), "The question asked about what is shown.", otherwise=""
+)
+ACTIVATION = Field(
+    "activation",
+    Number(0, 1),
+    "The chance that a persona is active at a tick.",
+    otherwise=1.0,
+    default="`1`",
+)
+WORLD = Field(
+    "world",
+    _PLUGIN,
+    "The world's class; your own may be a module in the study's folder.",
+    otherwise="perdure.world:SurveyWorld",
+    default="`perdure.world:SurveyWorld`",
+)
+WORLD_SETTINGS = Field(
+    "settings", Free(), "Settings for your own world.", otherwise={}, default="none"
+)
+_TIMELINE: tuple[Field[Any], ...] = (
+    HORIZON,
+    TICK,
+    WAVES,
+    WAVE_QUESTION,
+    EXPOSURES,
+    EXPOSURE_QUESTION,
+    ACTIVATION,
+    WORLD,
+    WORLD_SETTINGS,
+)
+TIMELINE = Group("timeline", _TIMELINE, "What every scenario has unless it says otherwise.")
+SCENARIO = Group(
+    "scenario",
+    (VARIANT, *_TIMELINE),
+    "The conditions of a world. A key that is absent here comes from `timeline`; `variant` and "
+    "`horizon` must be in one place or the other (`variant` may be left out if there is one).",
+)
+
+# --- models -------------------------------------------------------------------------------------
+_MODEL_ID = Shaped(
+    pattern=r"[A-Za-z0-9][\w.:/@+ -]*",
+    what="a model's exact name",
+    such_as="gpt-4.1-mini-2025-04-14",
+)
+PROVIDER = Field("provider", Word(PROVIDERS), "Who answers.", required=True)
+MODEL = Field("model", _MODEL_ID, "The model's exact name; never `latest`.", otherwise="")
+ACCEPTS = Field(
+    "accepts",
+    ListOf(_MODEL_ID, most=20),
+    "Served names that count as this model.",
+    otherwise=(),
+    default="its own name",
+)
+ADDRESS = Shaped(
+    pattern=r"https?://[A-Za-z0-9.\[\]:-]+(/[\w./~-]*)?",
+    what="an address with http or https, without a name, password or query",
+    such_as="http://127.0.0.1:8000/v1",
+    longest=500,
+)
+BASE_URL = Field(
+    "base_url",
+    ADDRESS,
+    "Where an OpenAI-compatible endpoint is (`http`).",
+    otherwise="",
+)
+KEY_ENV = Field(
+    "key_env",
+    Shaped(
+        pattern=r"([A-Z][A-Z0-9_]*_API_KEY|PERDURE_[A-Z0-9_]+)",
+        what="an environment variable that ends in `_API_KEY` or starts with `PERDURE_`",
+        such_as="OPENAI_API_KEY",
+    ),
+    "The environment variable that holds the key (`http`). Any other one only by `--key-env`.",
+    otherwise="",
+    default="no key",
+)
+SHA256 = Field(
+    "sha256",
+    Shaped(pattern=r"[0-9a-f]{64}", what="64 hexadecimal digits", such_as="0" * 64),
+    "The SHA-256 of the weights (`local`).",
+    otherwise="",
+    default="not checked",
+)
+INPUT = Field("input", Money(), "Per million input tokens.", required=True)
+OUTPUT = Field("output", Money(), "Per million output tokens.", required=True)
+CACHE_READ = Field(
+    "cache_read", Money(), "Per million tokens read from a cache.", default="unknown"
+)
+CACHE_WRITE = Field(
+    "cache_write", Money(), "Per million tokens written to a cache.", default="unknown"
+)
+PRICE_GROUP = Group(
+    "price",
+    (INPUT, OUTPUT, CACHE_READ, CACHE_WRITE),
+    "Amounts in the study's currency, per million tokens, exact to nine decimals.",
+)
+PRICE = Field("price", PRICE_GROUP, "What the model costs.", default="unknown, never zero")
+CONCURRENCY = Field(
+    "concurrency", Whole(1, 10_000), "Calls in flight at most.", otherwise=32, default="`32`"
+)
+REQUESTS_PER_MINUTE = Field(
+    "requests_per_minute", Whole(1, 10**9), "Requests a minute.", otherwise=0, default="no limit"
+)
+TOKENS_PER_MINUTE = Field(
+    "tokens_per_minute", Whole(1, 10**12), "Tokens a minute.", otherwise=0, default="no limit"
+)
+ATTEMPT_TIMEOUT = Field(
+    "attempt_timeout_s",
+    Number(0.1, 86_400),
+    "Seconds for one attempt.",
+    otherwise=60.0,
+    default="`60`",
+)
+DEADLINE = Field(
+    "deadline_s",
+    Number(0.1, 86_400),
+    "Seconds for a call with all its attempts.",
+    otherwise=300.0,
+    default="`300`",
+)
+RETRIES = Field("retries", Whole(0, 100), "Attempts after the first.", otherwise=5, default="`5`")
+LIMITS_GROUP = Group(
+    "limits",
+    (CONCURRENCY, REQUESTS_PER_MINUTE, TOKENS_PER_MINUTE, ATTEMPT_TIMEOUT, DEADLINE, RETRIES),
+    "How hard an endpoint may be worked. None of it changes what is answered.",
+)
+LIMITS = Field("limits", LIMITS_GROUP, "How hard the endpoint may be worked (`http`, `local`).")
+
+OWN = Field("own", Name(), "The attribute that places the persona itself.", required=True)
+PLACEMENTS = Field(
+    "placements",
+    MapOf(Name(), Name(), least=2),
+    "For each choice, the attribute that places it.",
+    required=True,
+)
+WEIGHT = Field("weight", Number(-1000, 1000), "How much it counts.", otherwise=1.0, default="`1`")
+DISTANCE_GROUP = Group(
+    "distance", (OWN, PLACEMENTS, WEIGHT), "Prefer the choice that is placed nearest."
+)
+RULE_ATTRIBUTE = Field("attribute", Name(), "The attribute.", required=True)
+MIDPOINT = Field("midpoint", Number(-1e9, 1e9), "The code that leans neither way.", required=True)
+LOW = Field("low", Name(), "The choice that codes below the midpoint lean to.", required=True)
+HIGH = Field("high", Name(), "The choice that codes above the midpoint lean to.", required=True)
+IDENTIFICATION_GROUP = Group(
+    "identification",
+    (RULE_ATTRIBUTE, MIDPOINT, LOW, HIGH, WEIGHT),
+    "Lean by one attribute: `weight` for each step from the midpoint.",
+)
+DISTANCE = Field("distance", DISTANCE_GROUP, "Prefer the nearest choice.", default="not used")
+IDENTIFICATION = Field(
+    "identification", IDENTIFICATION_GROUP, "Lean by an attribute.", default="not used"
+)
+CLAIM_EFFECTS = Field(
+    "claims",
+    MapOf(Name(), MapOf(Name(), Number(-1000, 1000), least=1), most=CLAIMS_MAX),
+    "For each claim, what seeing it adds to each choice.",
+    otherwise=(),
+    default="no effect",
+)
+SOCIAL_PROOF = Field(
+    "social_proof",
+    Number(0, 1000),
+    "How much each doubling of the people who agreed strengthens a claim.",
+    otherwise=0.0,
+    default="`0`",
+)
+NOISE = Field(
+    "noise",
+    Number(0, 1000),
+    "The standard deviation of the seeded noise of each choice.",
+    otherwise=0.0,
+    default="`0`",
+)
+UNDECIDED = Field(
+    "undecided",
+    Number(0, 1000),
+    "Choices closer than this are answered as not decided.",
+    otherwise=0.0,
+    default="`0`",
+)
+RULE_GROUP = Group(
+    "rule",
+    (DISTANCE, IDENTIFICATION, CLAIM_EFFECTS, SOCIAL_PROOF, NOISE, UNDECIDED),
+    "The declared rule by which the baseline answers: the sum of its parts, highest choice wins.",
+)
+RULE = Field("rule", RULE_GROUP, "The rule (`baseline`, where it must be there).")
+MODEL_GROUP = Group(
+    "model",
+    (PROVIDER, MODEL, ACCEPTS, BASE_URL, KEY_ENV, SHA256, PRICE, LIMITS, RULE),
+    "A model that may speak for the personas. Keys and weights are never named by path here: give "
+    "`--key-file` and `--weights`.",
+)
+TIER_A = Field("tier_a", Name(), "The model for the bulk of the calls.", required=True)
+TIER_B = Field("tier_b", Name(), "The model for reflections.", default="the same as `tier_a`")
+ROLES_GROUP = Group(
+    "roles", (TIER_A, TIER_B), "Which model serves which role; `--model` overrides both."
+)
+
+# --- agent --------------------------------------------------------------------------------------
+AGENT_CLASS = Field(
+    "agent",
+    _PLUGIN,
+    "The agent's class; your own may be a module in the study's folder.",
+    otherwise="perdure.agent:PersonaAgent",
+    default="`perdure.agent:PersonaAgent`",
+)
+TEMPERATURE = Field(
+    "temperature", Number(0, 2), "The sampling temperature.", otherwise=0.7, default="`0.7`"
+)
+ANSWER_TOKENS = Field(
+    "answer_tokens", Whole(1, 100_000), "Output tokens at most.", otherwise=120, default="`120`"
+)
+REFLECT_EVERY = Field(
+    "reflect_every",
+    Whole(0, HORIZON_MAX),
+    "A persona reflects after this many turns; 0 means never.",
+    otherwise=3,
+    default="`3`",
+)
+MEMORIES = Field(
+    "memories", Whole(0, 1_000), "Memories recalled at most.", otherwise=5, default="`5`"
+)
+AGENT_SETTINGS = Field(
+    "settings", Free(), "Settings for your own agent.", otherwise={}, default="none"
+)
+AGENT_GROUP = Group(
+    "agent",
+    (AGENT_CLASS, TEMPERATURE, ANSWER_TOKENS, REFLECT_EVERY, MEMORIES, AGENT_SETTINGS),
+    "How a persona works.",
+)
+
+# --- the file -----------------------------------------------------------------------------------
+PERDURE = Field("perdure", Whole(FORMAT, FORMAT), "The version of this format.", required=True)
+NAME = Field("name", Name(), "A short id for the study.", required=True)
+BRIEF_FIELD = Field("brief", BRIEF, "What the study is about.", required=True)
+ONTOLOGY_FIELD = Field("ontology", ONTOLOGY, "What is known of a persona.", required=True)
+POPULATION_FIELD = Field("population", POPULATION, "Who is in the study.", required=True)
+QUESTIONS = Field("questions", MapOf(Name(), QUESTION, least=1), "Questions by id.", required=True)
+VARIANTS = Field(
+    "variants",
+    MapOf(Name(), Text(longest=5_000, empty=True), least=1),
+    "Versions of the concept: id and description. Scenarios of one variant share their draws.",
+    required=True,
+)
+TIMELINE_FIELD = Field("timeline", TIMELINE, "What all scenarios share.", default="nothing shared")
+SCENARIOS = Field("scenarios", MapOf(Name(), SCENARIO, least=1), "Scenarios by id.", required=True)
+SEEDS = Field(
+    "seeds",
+    ListOf(Whole(0, SEED_MAX), least=1, most=CELLS_MAX),
+    "Replicate seeds; each scenario is run once with each.",
+    required=True,
+)
+MODELS = Field(
+    "models", MapOf(Name(), MODEL_GROUP, least=1, most=100), "Models by name.", required=True
+)
+ROLES = Field("roles", ROLES_GROUP, "Which model serves which role.", default="the first model")
+AGENT = Field("agent", AGENT_GROUP, "How a persona works.", default="the persona agent")
+CURRENCY = Field(
+    "currency",
+    Shaped(pattern=r"[A-Z]{3}", what="three capital letters", such_as="USD"),
+    "The one currency of prices and costs.",
+    otherwise="USD",
+    default="`USD`",
+)
+QUORUM = Field(
+    "quorum",
+    Number(0.01, 1),
+    "The share of jobs that must get a reply for a tick to close.",
+    otherwise=0.9,
+    default="`0.9`",
+)
+SKEW = Field(
+    "skew",
+    Whole(1, 1_000),
+    "How many ticks a world may be ahead of the slowest.",
+    otherwise=4,
+    default="`4`",
+)
+STUDY = Group(
+    "study",
+    (
+        PERDURE,
+        NAME,
+        BRIEF_FIELD,
+        ONTOLOGY_FIELD,
+        POPULATION_FIELD,
+        QUESTIONS,
+        VARIANTS,
+        TIMELINE_FIELD,
+        SCENARIOS,
+        SEEDS,
+        MODELS,
+        ROLES,
+        AGENT,
+        CURRENCY,
+        QUORUM,
+        SKEW,
+    ),
+    "The keys at the top of the file.",
+)
+
+# In the order of the reference.
+GROUPS = (
+    STUDY,
+    BRIEF,
+    ONTOLOGY,
+    ATTRIBUTE,
+    OUTCOME,
+    POPULATION,
+    DRAW_GROUP,
+    QUESTION,
+    CHOICE,
+    TIMELINE,
+    SCENARIO,
+    MODEL_GROUP,
+    PRICE_GROUP,
+    LIMITS_GROUP,
+    RULE_GROUP,
+    DISTANCE_GROUP,
+    IDENTIFICATION_GROUP,
+    ROLES_GROUP,
+    AGENT_GROUP,
+)

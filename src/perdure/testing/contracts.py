@@ -1,0 +1,520 @@
+"""Contract suites for your own worlds and agents: what the runner relies on, as ready-made tests.
+
+Derive from a suite in a test file of yours and say how to make the thing under test; pytest, or
+any runner that calls methods named `test_*`, does the rest. Nothing here opens a connection.
+
+    from perdure.testing.contracts import WorldContract
+
+    class TestTownHall(WorldContract):
+        def make_world(self):
+            return TownHall()
+
+Override `header` when your class needs settings, claims or questions of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from perdure.agent import Agent, CallFailedError, advance_by
+from perdure.base import canonical
+from perdure.base.chance import Stream
+from perdure.records.facts import PersonaFacts
+from perdure.records.outcome import Outcome, TurnDone, TurnFailed
+from perdure.records.persona import (
+    AttributeSpec,
+    Choice,
+    Ontology,
+    OutcomeSpec,
+    Persona,
+    PersonaState,
+)
+from perdure.records.presentation import (
+    CompletedTurn,
+    Exposure,
+    Impression,
+    Need,
+    NeedAnswer,
+    Plan,
+    Presentation,
+    Stimulus,
+    TurnJob,
+    View,
+    WorldDelta,
+)
+from perdure.records.record import Record
+from perdure.records.request import FailureCause, Message, Reply, Vectors
+from perdure.records.scenario import (
+    AgentSettings,
+    Brief,
+    Claim,
+    Header,
+    Question,
+    Scenario,
+    Variant,
+)
+from perdure.world import World, check_delta
+
+VECTOR_LENGTH = 4
+
+
+def example_header(personas: int = 12, *, settings: dict[str, object] | None = None) -> Header:
+    """Make the header of a small world: two claims, an open vote, an agree-or-disagree question.
+
+    `settings` become those of both the scenario and the agent.
+    """
+    given = dict(settings or {})
+    return Header(
+        format=1,
+        world_id="0123456789ab",
+        world_seed="0123456789abcdef",
+        replicate_seed=1,
+        study="contract",
+        scenario=Scenario(
+            id="contract",
+            variant="v1",
+            horizon=6,
+            waves=(0, 5),
+            wave_question="vote",
+            exposures={"1": ("c1", "c2"), "2": ("c1",), "3": ("c1", "c2"), "4": ("c2",)},
+            exposure_question="react",
+            activation=0.8,
+            settings=given,
+        ),
+        variant=Variant(id="v1"),
+        brief=Brief(
+            title="A town election",
+            text="The town chooses a mayor.",
+            claims=(
+                Claim(id="c1", text="The harbour will be rebuilt."),
+                Claim(id="c2", text="Rents will be frozen."),
+            ),
+        ),
+        ontology=Ontology(
+            attributes=(
+                AttributeSpec(name="age", label="Age", unit="years", required=True),
+                AttributeSpec(name="view", label="Politics", scale={"1": "left", "2": "right"}),
+            ),
+            outcome=OutcomeSpec(name="voted", question="vote"),
+        ),
+        questions=(
+            Question(
+                id="vote",
+                text="Who would you vote for?",
+                choices=(Choice(id="ada", label="Ada Hill"), Choice(id="ben", label="Ben Cole")),
+            ),
+            Question(
+                id="react",
+                text="Do you agree?",
+                choices=(
+                    Choice(id="agree", label="Agree"),
+                    Choice(id="disagree", label="Disagree"),
+                ),
+            ),
+        ),
+        population_hash="0" * 64,
+        persona_ids=tuple(f"p{number}" for number in range(personas)),
+        pins={},
+        agent=AgentSettings(reflect_every=2, settings=given),
+        quorum=0.9,
+    )
+
+
+def example_personas(header: Header) -> dict[str, Persona]:
+    """Make the personas that `example_header` lists."""
+    return {
+        persona: Persona(id=persona, attributes={"age": 20 + number, "view": 1 + number % 2})
+        for number, persona in enumerate(header.persona_ids)
+    }
+
+
+class Step(Record):
+    """One step of a world as it would be recorded: what it was given and what it did."""
+
+    tick: int
+    turns: tuple[CompletedTurn, ...]
+    plan: Plan
+    answers: tuple[NeedAnswer, ...]
+    delta: WorldDelta
+
+
+class WorldContract(ABC):
+    """What every world keeps: it is deterministic, it can be rebuilt, its deltas are whole."""
+
+    @abstractmethod
+    def make_world(self) -> World:
+        """Make a new world, as the runner does: without arguments."""
+
+    def header(self) -> Header:
+        """Give the header to test under; override it for settings and claims of your own."""
+        return example_header()
+
+    def plan(self, tick: int) -> Plan:
+        """Give the plan of a tick; the suite lowers activation now and then."""
+        return Plan(activation=0.5 if tick % 3 == 2 else 1.0)  # noqa: PLR2004 - every third
+
+    def turn(self, presentation: Presentation, tick: int) -> CompletedTurn | None:
+        """Answer a presentation as some persona might; None leaves the turn out, as a failure."""
+        header = self.header()
+        draw = Stream(header.world_seed, tick, "contract", presentation.persona)
+        if draw.uniform() < 0.1:  # noqa: PLR2004 - a few turns fail
+            return None
+        question = next(q for q in header.questions if q.id == presentation.question)
+        choice = draw.choice(question.choices) if question.choices else None
+        return CompletedTurn(
+            persona=presentation.persona,
+            presentation=presentation,
+            answer=choice.label if choice is not None else "I see.",
+            choice=choice.id if choice is not None else "",
+        )
+
+    def test_deltas_are_whole(self) -> None:
+        """Every delta is dated at its tick and shows only what exists, once, to who exists."""
+        header = self.header()
+        known: set[str] = set()
+        questions = {question.id for question in header.questions}
+        for step in self._live():
+            problems = check_delta(step.delta, step.tick, known, set(header.persona_ids), questions)
+            assert not problems, "\n".join(problems)
+            known.update(stimulus.id for stimulus in step.delta.stimuli)
+
+    def test_a_second_world_does_the_same(self) -> None:
+        """Two worlds under one header live the same life: nothing but the header decides."""
+        for first, second in zip(self._live(), self._live(), strict=True):
+            _require_same(first.delta, second.delta, f"tick {first.tick} of two worlds")
+
+    def test_a_reset_leaves_nothing_behind(self) -> None:
+        """A world that has lived and is reset lives as a new one does."""
+        world = self.make_world()
+        lived = list(self._live(world))
+        for before, after in zip(lived, self._live(world), strict=True):
+            _require_same(before.delta, after.delta, f"tick {before.tick} after a reset")
+
+    def test_rebuilding_at_every_tick_changes_nothing(self) -> None:
+        """A world rebuilt from the record before each tick goes on as the one that lived."""
+        lived = list(self._live())
+        for step in lived:
+            world = self._rebuilt(lived[: step.tick])
+            world.needs(step.tick, step.turns, step.plan)
+            delta = world.step(step.tick, step.turns, step.plan, step.answers)
+            _require_same(step.delta, delta, f"tick {step.tick} after a rebuild")
+
+    def test_asking_for_needs_changes_nothing(self) -> None:
+        """Needs are the same each time they are asked for, whole, and move no state."""
+        lived = list(self._live())
+        for step in lived:
+            world = self._rebuilt(lived[: step.tick])
+            asked = [tuple(world.needs(step.tick, step.turns, step.plan)) for _ in range(2)]
+            assert asked[0] == asked[1], f"the needs of tick {step.tick} differ when asked twice"
+            for need in asked[0]:
+                assert bool(need.messages) != bool(need.texts), (
+                    f"a need of tick {step.tick} must give either messages or texts"
+                )
+            delta = world.step(step.tick, step.turns, step.plan, step.answers)
+            _require_same(step.delta, delta, f"tick {step.tick} after its needs were asked twice")
+
+    def test_a_lower_activation_shows_no_more(self) -> None:
+        """At a lower activation, those who are active are a part of those at the full one."""
+        lived = list(self._live())
+        for step in lived:
+            full, less = (self._active(lived, step, activation) for activation in (1.0, 0.4))
+            assert less <= full, (
+                f"at tick {step.tick} a lower activation shows something to {less - full}"
+            )
+
+    def _active(self, lived: Sequence[Step], step: Step, activation: float) -> set[tuple[str, str]]:
+        world = self._rebuilt(lived[: step.tick])
+        plan = msgspec.structs.replace(step.plan, activation=activation)
+        answers = tuple(map(answer_need, world.needs(step.tick, step.turns, plan)))
+        delta = world.step(step.tick, step.turns, plan, answers)
+        return {(shown.persona, shown.impression.channel) for shown in delta.presentations}
+
+    def _rebuilt(self, lived: Sequence[Step]) -> World:
+        world = self.make_world()
+        world.reset(self.header())
+        for step in lived:
+            world.step(step.tick, step.turns, step.plan, step.answers)
+        return world
+
+    def _live(self, world: World | None = None) -> Iterator[Step]:
+        world = world if world is not None else self.make_world()
+        header = self.header()
+        world.reset(header)
+        turns: tuple[CompletedTurn, ...] = ()
+        for tick in range(header.scenario.horizon):
+            plan = self.plan(tick)
+            answers = tuple(map(answer_need, world.needs(tick, turns, plan)))
+            delta = world.step(tick, turns, plan, answers)
+            yield Step(tick=tick, turns=turns, plan=plan, answers=answers, delta=delta)
+            taken = (self.turn(presentation, tick) for presentation in delta.presentations)
+            turns = tuple(turn for turn in taken if turn is not None)
+
+
+def answer_need(need: Need) -> NeedAnswer:
+    """Answer a world's own call from the call alone: equal calls get equal answers."""
+    if need.texts:
+        vectors = tuple(_vector(text) for text in need.texts)
+        return NeedAnswer(purpose=need.purpose, vectors=vectors)
+    return NeedAnswer(purpose=need.purpose, text=_reply_text(need.messages))
+
+
+class FakeModels:
+    """Models for a test: equal prompts get equal replies, chosen jobs get none.
+
+    `calls` lists (job, purpose, role) of every call in the order in which they were made.
+    """
+
+    def __init__(self, *, failing: Sequence[int] = ()) -> None:
+        self._failing = frozenset(failing)
+        self._open: set[tuple[int, str]] = set()
+        self.calls: list[tuple[int, str, str]] = []
+        self.facts: list[PersonaFacts] = []
+        self.prompts: dict[tuple[int, str], tuple[Message, ...]] = {}
+
+    def for_job(self, index: int) -> FakeJobModels:
+        """Give the models of one job."""
+        return FakeJobModels(self, index)
+
+    async def answer(self, job: int, purpose: str, role: str) -> None:
+        """Note a call, and let others run before it is answered.
+
+        Raises:
+            CallFailedError: the job is one of those whose calls fail.
+
+        """
+        key = (job, purpose)
+        assert key not in self._open, f"job {job} made two calls for {purpose!r} at once"
+        self._open.add(key)
+        self.calls.append((job, purpose, role))
+        # Later jobs are answered first, so that an agent cannot rely on the order.
+        for _ in range(1 + (7 - job) % 5):
+            await asyncio.sleep(0)
+        self._open.discard(key)
+        if job in self._failing:
+            raise CallFailedError(FailureCause.TIMEOUT)
+
+
+class FakeJobModels:
+    """The models of one job of `FakeModels`."""
+
+    def __init__(self, models: FakeModels, job: int) -> None:
+        self._models = models
+        self._job = job
+
+    async def chat(
+        self,
+        purpose: str,
+        messages: tuple[Message, ...],
+        *,
+        role: str = "tier_a",
+        tokens_max: int,
+        temperature: float = 0.0,  # noqa: ARG002 - the port's signature
+        facts: PersonaFacts | None = None,
+    ) -> Reply:
+        """Reply with a text that follows from the messages alone.
+
+        Raises:
+            CallFailedError: this job's calls fail.
+
+        """
+        assert tokens_max > 0, "a call must allow at least one token"
+        if facts is not None:
+            self._models.facts.append(facts)
+        self._models.prompts[self._job, purpose] = messages
+        await self._models.answer(self._job, purpose, role)
+        return Reply(text=_reply_text(messages), served="fake")
+
+    async def embed(self, purpose: str, texts: tuple[str, ...], *, role: str = "embed") -> Vectors:
+        """Reply with one vector per text, each following from its text alone.
+
+        Raises:
+            CallFailedError: this job's calls fail.
+
+        """
+        await self._models.answer(self._job, purpose, role)
+        return Vectors(vectors=tuple(_vector(text) for text in texts), served="fake")
+
+
+class AgentContract(ABC):
+    """What every agent keeps: an outcome per job, no state between ticks, failures as outcomes."""
+
+    @abstractmethod
+    def make_agent(self) -> Agent:
+        """Make a new agent, as the runner does: without arguments."""
+
+    def header(self) -> Header:
+        """Give the header to test under; override it for settings of your own."""
+        return example_header()
+
+    def personas(self) -> dict[str, Persona]:
+        """Give the personas by id; override it together with `header`."""
+        return example_personas(self.header())
+
+    def test_one_outcome_per_job_in_order(self) -> None:
+        """There are as many outcomes as jobs, and each belongs to the job at its place."""
+        jobs = self._jobs(1)
+        together = self._act(jobs)
+        assert len(together) == len(jobs), f"{len(together)} outcomes for {len(jobs)} jobs"
+        for outcome in together:
+            assert isinstance(outcome, TurnDone | TurnFailed), f"{outcome!r} is not an outcome"
+            canonical.encode(outcome)
+        for job, outcome in zip(jobs, together, strict=True):
+            (alone,) = self._act((job,))
+            _require_same(alone, outcome, f"job {job.index}, alone and among the others")
+
+    def test_no_jobs_no_outcomes(self) -> None:
+        """A tick in which nobody acts is not a special case."""
+        assert not list(self._act(())), "outcomes without jobs"
+
+    def test_rebuilding_at_every_tick_changes_nothing(self) -> None:
+        """An agent that is made anew at each tick answers as the one that goes on."""
+        kept = self.make_agent()
+        kept.reset(self.header())
+        for tick, (lived, rebuilt) in enumerate(
+            zip(self._live(kept), self._live(None), strict=True)
+        ):
+            assert lived == rebuilt, f"the outcomes of tick {tick} change when rebuilt"
+
+    def test_a_failed_call_is_an_outcome(self) -> None:
+        """A job whose calls fail ends as a failed turn, and the others do not notice."""
+        jobs = self._jobs(1)
+        undisturbed = self._act(jobs)
+        models = FakeModels(failing=(1,))
+        disturbed = self._act(jobs, models=models)
+        called = any(job == 1 for job, _, _ in models.calls)
+        if called:
+            assert isinstance(disturbed[1], TurnFailed), (
+                "a turn without any reply must be a TurnFailed: nothing may stand in for a reply"
+            )
+        for job in jobs:
+            if job.index != 1:
+                what = f"job {job.index} beside a failing one"
+                _require_same(undisturbed[job.index], disturbed[job.index], what)
+
+    def test_optional_work_is_only_left_out(self) -> None:
+        """Without optional work an agent makes no call that it would not make with it."""
+        jobs = self._jobs(3)
+        with_it, without = FakeModels(), FakeModels()
+        self._act(jobs, models=with_it)
+        self._act(jobs, models=without, plan=Plan(optional_work=False))
+        extra = set(without.calls) - set(with_it.calls)
+        assert not extra, f"calls made only where optional work is off: {sorted(extra)}"
+
+    def test_a_large_tick_is_one_batch(self) -> None:
+        """Some thousands of jobs at once are all answered, in order."""
+        few = self._jobs(1)
+        jobs = tuple(
+            msgspec.structs.replace(few[place % len(few)], index=place) for place in range(3_000)
+        )
+        outcomes = self._act(jobs)
+        assert len(outcomes) == len(jobs), f"{len(outcomes)} outcomes for {len(jobs)} jobs"
+        for place in range(len(few), len(jobs), len(few)):
+            _require_same(outcomes[0], outcomes[place], f"the same turn as job {place}")
+
+    def _act(
+        self,
+        jobs: Sequence[TurnJob],
+        *,
+        agent: Agent | None = None,
+        models: FakeModels | None = None,
+        plan: Plan | None = None,
+    ) -> Sequence[Outcome]:
+        if agent is None:
+            agent = self.make_agent()
+            agent.reset(self.header())
+        given = models if models is not None else FakeModels()
+        return asyncio.run(_acted(agent, jobs, plan if plan is not None else Plan(), given))
+
+    def _live(self, agent: Agent | None) -> Iterator[list[Outcome]]:
+        """Live the ticks of the header with an agent, or with a new one at every tick."""
+        header = self.header()
+        states: dict[str, PersonaState] = defaultdict(PersonaState)
+        for tick in range(header.scenario.horizon):
+            jobs = self._jobs(tick, states)
+            outcomes = list(self._act(jobs, agent=agent))
+            for job, outcome in zip(jobs, outcomes, strict=True):
+                if isinstance(outcome, TurnDone):
+                    states[job.persona.id] = advance_by(
+                        job.state,
+                        job.presentation,
+                        outcome,
+                        memories_max=header.agent.memories_max,
+                    )
+            yield outcomes
+
+    def _jobs(
+        self, tick: int, states: dict[str, PersonaState] | None = None
+    ) -> tuple[TurnJob, ...]:
+        """Make a tick's jobs: odd ticks ask the header's first question, even ones its last."""
+        header = self.header()
+        question = header.questions[0 if tick % 2 else -1]
+        personas = self.personas()
+        state = PersonaState(turns_since_reflection=header.agent.reflect_every)
+        return tuple(
+            _job(
+                index=index,
+                tick=tick,
+                persona=personas[persona],
+                state=states[persona] if states is not None else state,
+                question=question,
+                claim=header.brief.claims[index % len(header.brief.claims)],
+            )
+            for index, persona in enumerate(header.persona_ids)
+        )
+
+
+async def _acted(
+    agent: Agent, jobs: Sequence[TurnJob], plan: Plan, models: FakeModels
+) -> Sequence[Outcome]:
+    return await agent.act(jobs, plan, models)
+
+
+def _job(
+    *,
+    index: int,
+    tick: int,
+    persona: Persona,
+    state: PersonaState,
+    question: Question,
+    claim: Claim,
+) -> TurnJob:
+    stimulus = Stimulus(id=f"t{tick}-{claim.id}", kind="claim", text=claim.text, claim=claim.id)
+    counts = {choice.id: 2 for choice in question.choices}
+    presentation = Presentation(
+        persona=persona.id,
+        impression=Impression(
+            channel="contract", exposures=(Exposure(stimulus=stimulus.id, reason="contract"),)
+        ),
+        question=question.id,
+        view=View(counts={stimulus.id: counts}),
+    )
+    return TurnJob(
+        index=index,
+        tick=tick,
+        persona=persona,
+        state=state,
+        presentation=presentation,
+        shown=(stimulus,),
+        question=question,
+    )
+
+
+def _require_same(expected: object, found: object, what: str) -> None:
+    left, right = canonical.encode(expected), canonical.encode(found)
+    assert left == right, f"{what} differ:\n  {left.decode()}\n  {right.decode()}"
+
+
+def _reply_text(messages: Sequence[Message]) -> str:
+    digest = hashlib.sha256(canonical.encode(tuple(messages))).hexdigest()
+    return f"I would say {digest[:8]}."
+
+
+def _vector(text: str) -> tuple[float, ...]:
+    digest = hashlib.sha256(text.encode("utf-8", "replace")).digest()
+    return tuple((byte - 128) / 128 for byte in digest[:VECTOR_LENGTH])

@@ -1,0 +1,65 @@
+"""The hashes of a record: pure functions from bytes to bytes, pinned by tests for ever.
+
+The chain covers every byte of every event, row by row, from the header's hash on. The digest covers
+content events only, from a constant on, so that two worlds with equal content have equal digests
+whatever they cost. A row is framed by a prefix of fixed width that holds the length of everything
+but the payload, which comes last: no two rows have the same frame.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from struct import Struct
+
+NO_CONTENT = -1
+
+CHAIN_LABEL = b"perdure-chain-1\x00"
+DIGEST_LABEL = b"perdure-digest-1\x00"
+LOG_LABEL = b"perdure-log-1\x00"
+
+# Big-endian: seq, tick and content as signed 64 bits; the lengths of kind and persona in bytes.
+EVENT_PREFIX = Struct(">qqqII")
+CONTENT_PREFIX = Struct(">qqII")
+LOG_PREFIX = Struct(">qI")
+
+DIGEST_START = sha256(DIGEST_LABEL).digest()
+
+
+def chain_start(header: bytes) -> bytes:
+    """Hash the header's bytes into the value that precedes the first event's."""
+    return sha256(CHAIN_LABEL + sha256(header).digest()).digest()
+
+
+def chain_step(
+    previous: bytes,
+    *,
+    seq: int,
+    tick: int,
+    content: int | None,
+    kind: bytes,
+    persona: bytes,
+    payload: bytes,
+) -> bytes:
+    """Hash one event onto the chain."""
+    number = NO_CONTENT if content is None else content
+    prefix = EVENT_PREFIX.pack(seq, tick, number, len(kind), len(persona))
+    return sha256(b"".join((previous, prefix, kind, persona, payload))).digest()
+
+
+def digest_step(
+    previous: bytes, *, content: int, tick: int, kind: bytes, persona: bytes, payload: bytes
+) -> bytes:
+    """Hash one content event onto the digest."""
+    prefix = CONTENT_PREFIX.pack(content, tick, len(kind), len(persona))
+    return sha256(b"".join((previous, prefix, kind, persona, payload))).digest()
+
+
+def log_start(entry: bytes) -> bytes:
+    """Hash the run entry's bytes into the value that precedes the run log's first row."""
+    return sha256(LOG_LABEL + sha256(entry).digest()).digest()
+
+
+def log_step(previous: bytes, *, seq: int, kind: bytes, payload: bytes) -> bytes:
+    """Hash one row of the run log onto its chain."""
+    prefix = LOG_PREFIX.pack(seq, len(kind))
+    return sha256(b"".join((previous, prefix, kind, payload))).digest()

@@ -1,0 +1,80 @@
+"""From stored bytes to records: one decoder per type, and every failure is a damaged record."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, TypeVar
+
+import msgspec
+
+from perdure.base.errors import DamagedRecordError
+from perdure.records.events import TYPE_OF, Payload
+from perdure.records.record import Record
+from perdure.records.registry import LOG_TYPE_OF, LogPayload
+from perdure.trace.failures import undecodable
+
+R = TypeVar("R", bound=Record)
+
+# The tables are closed, so each decoder gives a member of its union.
+_EVENT_DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
+    kind: msgspec.json.Decoder(cls) for kind, cls in TYPE_OF.items()
+}
+_LOG_DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
+    kind: msgspec.json.Decoder(cls) for kind, cls in LOG_TYPE_OF.items()
+}
+
+
+def decode(data: object, cls: type[R], where: str) -> R:
+    """Decode bytes as a record.
+
+    Raises:
+        DamagedRecordError: they are not one.
+
+    """
+    record: R = _decoded(_decoder(cls), data, where)
+    return record
+
+
+def decode_event(kind: str, data: object, where: str) -> Payload:
+    """Decode the payload of an event of a known kind.
+
+    Raises:
+        DamagedRecordError: the kind is unknown, or the bytes are not such a payload.
+
+    """
+    payload: Payload = _decoded(_by_kind(_EVENT_DECODERS, kind, where), data, where)
+    return payload
+
+
+def decode_log(kind: str, data: object, where: str) -> LogPayload:
+    """Decode the payload of a row of the run log.
+
+    Raises:
+        DamagedRecordError: the kind is unknown, or the bytes are not such a payload.
+
+    """
+    payload: LogPayload = _decoded(_by_kind(_LOG_DECODERS, kind, where), data, where)
+    return payload
+
+
+@cache
+def _decoder(cls: type[R]) -> msgspec.json.Decoder[R]:
+    return msgspec.json.Decoder(cls)
+
+
+def _by_kind(
+    table: dict[str, msgspec.json.Decoder[Any]], kind: str, where: str
+) -> msgspec.json.Decoder[Any]:
+    decoder = table.get(kind)
+    if decoder is None:
+        raise DamagedRecordError(f"No record is of the kind {kind!r}.", where=where)
+    return decoder
+
+
+def _decoded(decoder: msgspec.json.Decoder[Any], data: object, where: str) -> Any:
+    if not isinstance(data, bytes):
+        raise DamagedRecordError("What is stored is not bytes.", where=where)
+    try:
+        return decoder.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise undecodable(error, where) from error

@@ -1,0 +1,170 @@
+"""Exporting a run as Parquet: typed columns, one row per turn, and a manifest of digests.
+
+What is exported has been checked against its chains on the way. The files are written to a
+temporary folder that then takes the place of an earlier export, so there is never a half of one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from perdure.base.canonical import encode
+from perdure.records.events import Event, Head
+from perdure.records.record import Record
+from perdure.records.registry import WorldEntry
+from perdure.trace.export_rows import event_rows, turn_rows
+from perdure.trace.export_tables import (
+    EVENTS,
+    TURNS,
+    persona_columns,
+    persona_rows,
+    write_table,
+)
+from perdure.trace.failures import translate_os
+from perdure.trace.files import sync_folder
+from perdure.trace.reader import RunReader
+
+EXPORT_NAME = "export"
+MANIFEST_NAME = "manifest.json"
+EXPORT_FORMAT = 1
+
+_CHUNK_BYTES = 1 << 20
+
+
+class ExportedWorld(Record):
+    """A world as exported: where its record ends, and its rows."""
+
+    world_id: str
+    chain: str
+    digest: str
+    events: int
+    turns: int
+
+
+class ExportedFile(Record):
+    """A file of an export: its rows, its size and its hash."""
+
+    rows: int
+    bytes: int
+    sha256: str
+
+
+class Manifest(Record):
+    """What an export holds, and of which record it is. `files` is by path in the folder."""
+
+    format: int
+    run_id: str
+    hashes: dict[str, str]
+    worlds: tuple[ExportedWorld, ...]
+    files: dict[str, ExportedFile]
+
+
+def export(folder: Path) -> Manifest:
+    """Export a run into `export/` in its folder. Worlds that have not started have no files.
+
+    Raises:
+        DamagedRecordError: the record does not hold what was written; nothing is exported.
+        StorageFullError: there was no room; an earlier export is left as it was.
+        StorageError: storage failed.
+
+    """
+    unborn, final = folder / f"{EXPORT_NAME}.new", folder / EXPORT_NAME
+    try:
+        shutil.rmtree(unborn, ignore_errors=True)
+        unborn.mkdir()
+        with RunReader.open(folder) as reader:
+            manifest = _write(reader, unborn)
+        (unborn / MANIFEST_NAME).write_bytes(encode(manifest) + b"\n")
+        _sync(unborn)
+        _replace(unborn, final)
+    except OSError as error:
+        raise translate_os(error, final) from error
+    return manifest
+
+
+def _write(reader: RunReader, folder: Path) -> Manifest:
+    files: dict[str, ExportedFile] = {}
+    columns = persona_columns(reader.personas)
+    count = write_table(
+        folder / "personas.parquet", columns, persona_rows(reader.personas, columns)
+    )
+    files["personas.parquet"] = _describe(folder / "personas.parquet", count)
+    (folder / "turns.parquet").mkdir()
+    (folder / "events.parquet").mkdir()
+    worlds = []
+    for world in reader.worlds:
+        head = reader.head(world.world_id)
+        if head is not None:
+            worlds.append(_write_world(reader, world, head, folder, files))
+    return Manifest(
+        format=EXPORT_FORMAT,
+        run_id=reader.entry.run_id,
+        hashes=reader.entry.hashes,
+        worlds=tuple(worlds),
+        files=files,
+    )
+
+
+def _write_world(
+    reader: RunReader, world: WorldEntry, head: Head, folder: Path, files: dict[str, ExportedFile]
+) -> ExportedWorld:
+    name = world.world_id
+    # Both passes end at the same event, also where a live run goes on meanwhile.
+    turns_path, events_path = f"turns.parquet/{name}.parquet", f"events.parquet/{name}.parquet"
+    events = event_rows(reader.entry.run_id, name, _encoded(reader, name, head))
+    event_count = write_table(folder / events_path, EVENTS, events)
+    scenario = reader.header(name).scenario
+    turns = turn_rows(reader.entry, world, scenario, _until(reader, name, head))
+    turn_count = write_table(folder / turns_path, TURNS, turns)
+    files[events_path] = _describe(folder / events_path, event_count)
+    files[turns_path] = _describe(folder / turns_path, turn_count)
+    return ExportedWorld(
+        world_id=name,
+        chain=head.chain,
+        digest=head.digest,
+        events=event_count,
+        turns=turn_count,
+    )
+
+
+def _until(reader: RunReader, world_id: str, head: Head) -> Iterator[Event]:
+    return (event for event in reader.events(world_id) if event.seq <= head.seq)
+
+
+def _encoded(reader: RunReader, world_id: str, head: Head) -> Iterator[tuple[Event, bytes]]:
+    return ((event, encode(event.payload)) for event in _until(reader, world_id, head))
+
+
+def _describe(path: Path, rows: int) -> ExportedFile:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK_BYTES):
+            digest.update(chunk)
+    return ExportedFile(rows=rows, bytes=path.stat().st_size, sha256=digest.hexdigest())
+
+
+def _sync(folder: Path) -> None:
+    for path in folder.rglob("*"):
+        if path.is_dir():
+            sync_folder(path)
+            continue
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    sync_folder(folder)
+
+
+def _replace(unborn: Path, final: Path) -> None:
+    old = final.with_name(f"{EXPORT_NAME}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    if final.exists():
+        final.rename(old)
+    unborn.rename(final)
+    sync_folder(final.parent)
+    shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,122 @@
+"""The rows of an export: from a world's events, tick by tick, to one row per turn. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from perdure.records.events import (
+    KIND_OF,
+    Cost,
+    Event,
+    ScoreGiven,
+    StimulusPublished,
+    TickClosed,
+    Turn,
+    TurnNotTaken,
+)
+from perdure.records.registry import RunEntry, WorldEntry
+from perdure.records.scenario import Scenario
+
+Row = dict[str, Any]
+
+
+def event_rows(run_id: str, world_id: str, events: Iterable[tuple[Event, bytes]]) -> Iterator[Row]:
+    """Give one row per event, its payload as the canonical JSON that is stored."""
+    for event, payload in events:
+        yield {
+            "run": run_id,
+            "world": world_id,
+            "seq": event.seq,
+            "tick": event.tick,
+            "kind": KIND_OF[type(event.payload)],
+            "persona": event.persona or None,
+            "content": event.content,
+            "payload": payload.decode(),
+        }
+
+
+def turn_rows(
+    entry: RunEntry, world: WorldEntry, scenario: Scenario, events: Iterable[Event]
+) -> Iterator[Row]:
+    """Give one row per turn, taken or failed, in the order of the record."""
+    fixed = {
+        "run": entry.run_id,
+        "world": world.world_id,
+        "scenario": world.scenario,
+        "variant": world.variant,
+        "seed": world.replicate_seed,
+        "currency": entry.currency,
+    }
+    claims: dict[str, str] = {}
+    tick: list[Event] = []
+    for event in events:
+        if isinstance(event.payload, StimulusPublished):
+            claims[event.payload.stimulus.id] = event.payload.stimulus.claim
+        tick.append(event)
+        if isinstance(event.payload, TickClosed):
+            yield from _tick_rows(fixed, scenario, claims, tick)
+            tick = []
+
+
+def _tick_rows(
+    fixed: Row, scenario: Scenario, claims: dict[str, str], tick: list[Event]
+) -> Iterator[Row]:
+    scores: dict[int, ScoreGiven] = {}
+    costs: dict[int, list[Cost]] = {}
+    for event in tick:
+        if isinstance(event.payload, ScoreGiven):
+            scores[event.payload.turn] = event.payload
+        elif isinstance(event.payload, Cost):
+            costs.setdefault(event.payload.job, []).append(event.payload)
+    for event in tick:
+        turn = event.payload
+        if not isinstance(turn, Turn | TurnNotTaken):
+            continue
+        shown = (claims.get(one.stimulus, "") for one in turn.presentation.impression.exposures)
+        yield {
+            **fixed,
+            "tick": event.tick,
+            "wave": _wave(scenario, event.tick, turn.presentation.question),
+            "job": turn.job,
+            "persona": event.persona,
+            "question": turn.presentation.question,
+            "channel": turn.presentation.impression.channel,
+            "claims": [claim for claim in shown if claim],
+            **_said(turn, None if event.content is None else scores.get(event.content)),
+            **_paid(costs.get(turn.job, [])),
+        }
+
+
+def _wave(scenario: Scenario, tick: int, question: str) -> int | None:
+    if tick not in scenario.waves or question != scenario.wave_question:
+        return None
+    return scenario.waves.index(tick)
+
+
+def _said(turn: Turn | TurnNotTaken, score: ScoreGiven | None) -> Row:
+    row: Row = dict.fromkeys(("answer", "choice", "unscorable", "failure", "call_failure"))
+    if isinstance(turn, Turn):
+        row["answer"] = turn.answer
+    else:
+        row["failure"] = turn.cause.value
+        row["call_failure"] = None if turn.call is None else turn.call.value
+    if score is not None:
+        row["choice"] = score.choice or None
+        row["unscorable"] = None if score.unscorable is None else score.unscorable.value
+    return row
+
+
+def _paid(costs: list[Cost]) -> Row:
+    unknown = sum(cost.amount is None for cost in costs)
+    used = [cost.usage for cost in costs if cost.usage is not None]
+    return {
+        "attempts": len(costs),
+        # A sum without its unknown parts would pass for the whole.
+        "cost_nano": None if unknown else sum(cost.amount or 0 for cost in costs),
+        "unknown_costs": unknown,
+        "tokens_input_fresh": sum(usage.input_fresh for usage in used) if used else None,
+        "tokens_cache_write": sum(usage.cache_write for usage in used) if used else None,
+        "tokens_cache_read": sum(usage.cache_read for usage in used) if used else None,
+        "tokens_output": sum(usage.output for usage in used) if used else None,
+    }

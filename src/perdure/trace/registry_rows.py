@@ -1,0 +1,102 @@
+"""Reading what a registry holds: the run, its worlds, its personas, its held-out values."""
+
+from __future__ import annotations
+
+import hashlib
+
+from perdure.base.canonical import encode, sha256
+from perdure.base.errors import DamagedRecordError
+from perdure.records.events import Head
+from perdure.records.persona import Persona
+from perdure.records.record import Record
+from perdure.records.registry import RunEntry, WorldEntry, WorldOutcome
+from perdure.trace.database import Database
+from perdure.trace.decoding import decode
+
+_WORLDS = "SELECT world_id, entry, witness, outcome FROM worlds ORDER BY position"
+_PERSONAS = "SELECT position, id, payload FROM personas ORDER BY position"
+
+
+class StoredWorld(Record):
+    """A world as the registry knows it: as asked, where its record ends, how it stands."""
+
+    entry: WorldEntry
+    witness: Head | None = None
+    outcome: WorldOutcome | None = None
+
+
+def read_entry(database: Database) -> tuple[bytes, RunEntry]:
+    """Read the run as asked: its bytes, and what they say.
+
+    Raises:
+        DamagedRecordError: it does not hold what was written.
+
+    """
+    (payload,) = database.fetch_one("SELECT entry FROM run WHERE id = 1")
+    return payload, decode(payload, RunEntry, str(database.path))
+
+
+def read_worlds(database: Database) -> tuple[StoredWorld, ...]:
+    """Read the worlds in their order.
+
+    Raises:
+        DamagedRecordError: a row does not hold what was written.
+
+    """
+    worlds = []
+    for world_id, entry, witness, outcome in database.fetch(_WORLDS):
+        where = f"{database.path}: world {world_id}"
+        world = StoredWorld(
+            entry=decode(entry, WorldEntry, where),
+            witness=None if witness is None else decode(witness, Head, where),
+            outcome=None if outcome is None else decode(outcome, WorldOutcome, where),
+        )
+        if world.entry.world_id != world_id:
+            raise DamagedRecordError("The row is that of another world.", where=where)
+        worlds.append(world)
+    return tuple(worlds)
+
+
+def read_personas(database: Database) -> tuple[Persona, ...]:
+    """Read the population in its order.
+
+    Raises:
+        DamagedRecordError: a row does not hold what was written.
+
+    """
+    personas = []
+    for place, (position, name, payload) in enumerate(database.fetch(_PERSONAS)):
+        where = f"{database.path}: persona {place}"
+        persona = decode(payload, Persona, where)
+        if position != place or persona.id != name:
+            raise DamagedRecordError("The row is that of another persona.", where=where)
+        personas.append(persona)
+    return tuple(personas)
+
+
+def read_held_out(database: Database) -> dict[str, str]:
+    """Read the held-out values by source row.
+
+    Raises:
+        DamagedRecordError: a row does not hold what was written.
+
+    """
+    values = dict(database.fetch("SELECT id, value FROM held_out ORDER BY id"))
+    if not all(isinstance(part, str) for pair in values.items() for part in pair):
+        raise DamagedRecordError("A held-out value is not text.", where=str(database.path))
+    return values
+
+
+def population_hash(personas: tuple[Persona, ...]) -> str:
+    """Hash a population: the canonical JSON of the list of its personas, one at a time."""
+    digest = hashlib.sha256(b"[")
+    for place, persona in enumerate(personas):
+        digest.update(b"," if place else b"")
+        digest.update(encode(persona))
+    digest.update(b"]")
+    return digest.hexdigest()
+
+
+def held_out_hash(values: dict[str, str]) -> str:
+    """Hash held-out values: the canonical JSON of the object from source row to value."""
+    return sha256(encode(values)).hex()

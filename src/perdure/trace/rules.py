@@ -1,0 +1,109 @@
+"""What a world's events must say together, tick by tick. Pure.
+
+The chain proves that events are what was written; these rules prove that what was written is a
+record: begun once, whole ticks, one outcome for every job, ended once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from perdure.records.events import (
+    AnswerGiven,
+    Completed,
+    Cost,
+    Event,
+    MemoryFormed,
+    Reflected,
+    ScoreGiven,
+    Started,
+    TickClosed,
+    Turn,
+    TurnNotTaken,
+)
+
+
+class Tally:
+    """Follows one world's events and says of the first one that breaks a rule what it breaks.
+
+    It also sums what the registry's note of the world must agree with.
+    """
+
+    def __init__(self, horizon: int) -> None:
+        self.horizon = horizon
+        self.completed = False
+        self.cost = 0
+        self.unknown_costs = 0
+        self._jobs: Counter[int] = Counter()
+        self._cost_jobs: set[int] = set()
+        self._turns: set[int | None] = set()
+
+    def follow(self, event: Event) -> str | None:
+        """Take the next event; give what is wrong with it, if anything is."""
+        return self._misplaced(event) or self._take(event)
+
+    def _misplaced(self, event: Event) -> str | None:
+        if event.tick >= self.horizon:
+            return f"its tick {event.tick} is past the world's horizon"
+        if isinstance(event.payload, Started) is not (event.seq == 0):
+            return "a world starts with its first event and only there"
+        if self.completed and not isinstance(event.payload, TickClosed):
+            return "it follows the world's completion"
+        return None
+
+    def _take(self, event: Event) -> str | None:
+        wrong = None
+        match event.payload:
+            case Turn() | TurnNotTaken() as turn:
+                wrong = self._count(event, turn)
+            case MemoryFormed() | Reflected() | ScoreGiven() as later:
+                if later.turn not in self._turns:
+                    wrong = f"it is about the turn {later.turn}, which is not of this tick"
+            case Cost() as cost:
+                wrong = self._pay(cost)
+            case Completed():
+                self.completed = True
+            case TickClosed() as closed:
+                wrong = self._close(event, closed)
+            case _:
+                pass
+        return wrong
+
+    def _count(self, event: Event, turn: Turn | TurnNotTaken) -> str | None:
+        self._jobs[turn.job] += 1
+        if isinstance(turn, Turn):
+            self._turns.add(event.content)
+        shown = turn.presentation.persona
+        return None if event.persona == shown else f"it was shown to {shown}"
+
+    def _pay(self, payload: Cost) -> str | None:
+        self._cost_jobs.add(payload.job)
+        if payload.amount is None:
+            self.unknown_costs += 1
+            return None
+        self.cost += payload.amount
+        return "its cost is negative" if payload.amount < 0 else None
+
+    def _close(self, event: Event, payload: TickClosed) -> str | None:
+        jobs, costs = self._jobs, self._cost_jobs
+        self._jobs, self._cost_jobs, self._turns = Counter(), set(), set()
+        for job in range(payload.jobs):
+            if jobs[job] != 1:
+                return f"its tick has {jobs[job]} outcomes of the job {job}, and not one"
+        if len(jobs) != payload.jobs:
+            return f"its tick has outcomes of {len(jobs)} jobs, and not of {payload.jobs}"
+        if not all(-1 <= job < payload.jobs for job in costs):
+            return "its tick has costs of a job that it does not have"
+        if self.completed is not (event.tick == self.horizon - 1):
+            return "a world is completed in its last tick and only there"
+        return None
+
+
+def cited(event: Event) -> tuple[str, ...]:
+    """Give the hashes of the blobs that an event cites."""
+    payload = event.payload
+    if isinstance(payload, Turn | Reflected):
+        return tuple(part.sha256 for part in payload.prompt)
+    if isinstance(payload, AnswerGiven) and payload.vectors:
+        return (payload.vectors,)
+    return ()

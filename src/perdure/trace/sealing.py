@@ -1,0 +1,101 @@
+"""Sealing a batch: from events to rows with their hashes. Pure; the heart of every store.
+
+A batch that breaks the record's rules is our bug and is refused before anything is written.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import NamedTuple
+
+from perdure.base.canonical import encode
+from perdure.base.errors import InternalError
+from perdure.records.events import IS_CONTENT, KIND_OF, Batch, Event, Head
+from perdure.records.record import Record
+from perdure.trace.chain import CONTENT_PREFIX, DIGEST_START, EVENT_PREFIX, NO_CONTENT, chain_start
+
+Row = tuple[int, int, str, str, int | None, bytes, bytes]
+
+_CLOSING = "tick_closed"
+
+_KINDS: dict[type[Record], tuple[str, bytes, bool]] = {
+    cls: (kind, kind.encode(), IS_CONTENT[kind]) for cls, kind in KIND_OF.items()
+}
+
+
+class Sealed(NamedTuple):
+    """Rows ready to be written (seq, tick, kind, persona, content, payload, hash), and the head."""
+
+    rows: list[Row]
+    blobs: list[tuple[bytes, bytes]]
+    head: Head
+
+
+def first_head(header: bytes) -> Head:
+    """Give the head of a record that has a header and no event yet."""
+    return Head(seq=-1, chain=chain_start(header).hex(), content=0, digest=DIGEST_START.hex())
+
+
+def seal(head: Head, batch: Batch) -> Sealed:
+    """Check a batch against the head that it continues, encode it and hash it.
+
+    Raises:
+        InternalError: the batch is not one whole tick that continues the record without a gap.
+
+    """
+    tick = _check_shape(head, batch.events)
+    rows: list[Row] = []
+    seq, content = head.seq, head.content
+    chain, digest = bytes.fromhex(head.chain), bytes.fromhex(head.digest)
+    for event in batch.events:
+        payload = event.payload
+        kind, kind_bytes, is_content = _KINDS[type(payload)]
+        seq += 1
+        number = event.content
+        if event.seq != seq or event.tick != tick or (number is not None) is not is_content:
+            raise _misnumbered(event, kind, seq=seq, tick=tick)
+        encoded = encode(payload)
+        persona = event.persona
+        rest = b"%b%b%b" % (kind_bytes, persona.encode(), encoded)
+        sizes = (len(kind_bytes), len(rest) - len(kind_bytes) - len(encoded))
+        if number is None:
+            prefix = EVENT_PREFIX.pack(seq, tick, NO_CONTENT, *sizes)
+        else:
+            if number != content:
+                raise _misnumbered(event, kind, seq=seq, tick=tick)
+            prefix = EVENT_PREFIX.pack(seq, tick, number, *sizes)
+            content += 1
+            framed = b"%b%b%b" % (digest, CONTENT_PREFIX.pack(number, tick, *sizes), rest)
+            digest = sha256(framed).digest()
+        chain = sha256(b"%b%b%b" % (chain, prefix, rest)).digest()
+        rows.append((seq, tick, kind, persona, number, encoded, chain))
+    if rows[-1][2] != _CLOSING or any(row[2] == _CLOSING for row in rows[:-1]):
+        raise InternalError(f"The batch of tick {tick} does not end with its one {_CLOSING}.")
+    sealed = Head(seq=seq, chain=chain.hex(), content=content, digest=digest.hex(), tick=tick)
+    return Sealed(rows, _check_blobs(batch.blobs), sealed)
+
+
+def _check_shape(head: Head, events: tuple[Event, ...]) -> int:
+    if not events:
+        raise InternalError("A batch without events cannot be written.")
+    tick = events[0].tick
+    if tick != head.tick + 1:
+        raise InternalError(f"Tick {tick} cannot follow tick {head.tick}.")
+    return tick
+
+
+def _check_blobs(blobs: dict[str, bytes]) -> list[tuple[bytes, bytes]]:
+    checked = []
+    for name, data in blobs.items():
+        key = sha256(data).digest()
+        if key.hex() != name:
+            raise InternalError(f"A blob is filed under {name}, which is not its hash.")
+        checked.append((key, data))
+    return checked
+
+
+def _misnumbered(event: Event, kind: str, *, seq: int, tick: int) -> InternalError:
+    return InternalError(
+        f"The event {event.seq} ({kind}, tick {event.tick}, content {event.content}) does not"
+        f" continue the record, whose next event is {seq} of tick {tick}."
+    )

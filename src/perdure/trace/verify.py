@@ -1,0 +1,60 @@
+"""Verifying a run: the record is what was written, all of it, and agrees with itself.
+
+It streams, so that its memory does not grow with the record. Whatever is wrong becomes a finding
+that names its place; nothing a file holds makes it fail in another way.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from perdure.base.errors import PerdureError
+from perdure.records.record import Record
+from perdure.records.registry import WorldOutcome
+from perdure.trace.reader import RunReader
+from perdure.trace.verify_registry import Finding, check_registry, read_or_find
+from perdure.trace.verify_world import Known, WorldReport, chain_of, check_world
+
+
+class RunReport(Record):
+    """What verifying a run found. Worlds are in the order of the run's cells."""
+
+    run_id: str
+    worlds: tuple[WorldReport, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.findings and not any(world.findings for world in self.worlds)
+
+    @property
+    def every_finding(self) -> tuple[Finding, ...]:
+        """What is wrong with the registry, then with every world, first things first."""
+        return self.findings + tuple(one for world in self.worlds for one in world.findings)
+
+
+def verify(folder: Path) -> RunReport:
+    """Check the record of a run and give all that is wrong with it. Nothing is changed.
+
+    A world's report ends at its first bad event: what follows a bad event proves nothing.
+    """
+    try:
+        reader = RunReader.open(folder)
+    except PerdureError as error:
+        return RunReport(run_id="", worlds=(), findings=(Finding.of(error, "registry"),))
+    with reader:
+        findings: list[Finding] = []
+        worlds = read_or_find(lambda: reader.worlds, findings, "registry") or ()
+        log = read_or_find(reader.run_log, findings, "run log")
+        outcomes = read_or_find(lambda: reader.outcomes, findings, "registry") or {}
+        witnesses = read_or_find(reader.witnesses, findings, "registry") or {}
+        findings.extend(check_registry(reader))
+        log_chain = None if log is None else chain_of(log)
+        reports = []
+        for world in worlds:
+            name = world.world_id
+            outcome = outcomes.get(name, WorldOutcome(world_id=name))
+            known = Known(outcome, witnesses.get(name), log_chain)
+            reports.append(check_world(reader, world, known))
+    return RunReport(run_id=reader.entry.run_id, worlds=tuple(reports), findings=tuple(findings))

@@ -1,0 +1,191 @@
+"""Verifying one world: its chain, its blobs, its rules, and what others know of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from perdure.base.canonical import sha256
+from perdure.base.errors import PerdureError
+from perdure.records.events import Event, Head
+from perdure.records.record import Record
+from perdure.records.registry import LogHead, WorldEntry, WorldOutcome, WorldState
+from perdure.trace.database import Database
+from perdure.trace.decoding import decode_event
+from perdure.trace.reader import RunReader
+from perdure.trace.rows import read_head, read_header, read_rows
+from perdure.trace.rules import Tally, cited
+from perdure.trace.run_log import StoredLog
+from perdure.trace.verify_registry import Finding
+from perdure.trace.walk import Walker, walked
+
+_BLOBS_PER_PAGE = 100
+_PAGE_OF_BLOBS = "SELECT rowid, sha256, bytes FROM blobs WHERE rowid > ? ORDER BY rowid LIMIT ?"
+_HAS_BLOB = "SELECT 1 FROM blobs WHERE sha256 = ?"
+# Texts that many prompts share are looked up once; the memory of that has a limit.
+_SEEN_MAX = 10_000
+
+
+class WorldReport(Record):
+    """What verifying a world found: its events, its last tick, its hashes, and what is wrong.
+
+    After a bad event, events, tick and hashes are those of the good ones before it. A world that
+    has not started has no hashes.
+    """
+
+    world_id: str
+    events: int = 0
+    tick: int = -1
+    chain: str = ""
+    digest: str = ""
+    findings: tuple[Finding, ...] = ()
+
+
+class Known(NamedTuple):
+    """What is known of a world outside its partition."""
+
+    outcome: WorldOutcome
+    witness: Head | None
+    log_chain: dict[int, str] | None
+
+
+def chain_of(log: Iterable[StoredLog]) -> dict[int, str]:
+    """Give the chain of a run log by seq."""
+    return {row.seq: row.chain for row in log}
+
+
+def check_world(reader: RunReader, entry: WorldEntry, known: Known) -> WorldReport:
+    """Check one world of a run; the report names the first thing that is wrong."""
+    name = entry.world_id
+    try:
+        if not reader.has(name):
+            return WorldReport(world_id=name, findings=_findings(name, _wrongly_absent(known)))
+        database = reader.partition(name)
+        walker = Walker(name, read_header(database))
+    except PerdureError as error:
+        return WorldReport(world_id=name, findings=(Finding.of(error, name),))
+    try:
+        findings = _check(reader, database, walker, entry, known)
+    except PerdureError as error:
+        findings = (Finding.of(error, name),)
+    head = walker.head
+    return WorldReport(
+        world_id=name,
+        events=head.seq + 1,
+        tick=head.tick,
+        chain=head.chain,
+        digest=head.digest,
+        findings=findings,
+    )
+
+
+def _check(
+    reader: RunReader, database: Database, walker: Walker, entry: WorldEntry, known: Known
+) -> tuple[Finding, ...]:
+    name, tally, seen = entry.world_id, Tally(entry.horizon), set[str]()
+    wrong = _wrong_header(reader, entry)
+    if wrong is not None:
+        return _findings(name, wrong)
+    stored, log_head = read_head(database)
+    for row in walked(walker, read_rows(database, stored.seq), stored, known.witness):
+        seq, tick, kind, persona, content, payload, _ = row
+        where = f"{name}:{seq}"
+        decoded = decode_event(kind, payload, where)
+        event = Event(seq=seq, tick=tick, payload=decoded, persona=persona, content=content)
+        broken = tally.follow(event)
+        wrong = f"The event breaks a rule: {broken}." if broken else None
+        wrong = wrong or _missing(database, cited(event), seen)
+        if wrong is not None:
+            return _findings(where, wrong)
+    wrong = (
+        _wrong_blob(database)
+        or _wrong_log(reader, log_head, known.log_chain)
+        or _wrong_outcome(known.outcome, walker.head, tally)
+    )
+    return _findings(name, wrong)
+
+
+def _findings(where: str, wrong: str | None) -> tuple[Finding, ...]:
+    return () if wrong is None else (Finding(where=where, wrong=wrong),)
+
+
+def _wrongly_absent(known: Known) -> str | None:
+    if known.witness is None and known.outcome.tick < 0:
+        return None
+    return "Its record is missing, though events of it were acknowledged."
+
+
+def _wrong_header(reader: RunReader, entry: WorldEntry) -> str | None:
+    header = reader.header(entry.world_id)
+    asked = (entry.scenario, entry.variant, entry.replicate_seed, entry.world_seed, entry.horizon)
+    scenario = header.scenario
+    said = (
+        scenario.id,
+        scenario.variant,
+        header.replicate_seed,
+        header.world_seed,
+        scenario.horizon,
+    )
+    if said != asked or header.variant.id != entry.variant:
+        return "Its header is of another world than the registry asks for."
+    if header.population_hash != reader.entry.hashes.get("population"):
+        return "Its header names another population than the registry."
+    if header.persona_ids != tuple(persona.id for persona in reader.personas):
+        return "Its header names other personas than the registry."
+    return None
+
+
+def _missing(database: Database, names: tuple[str, ...], seen: set[str]) -> str | None:
+    for name in names:
+        if name in seen:
+            continue
+        if not _is_hash(name) or not database.fetch(_HAS_BLOB, (bytes.fromhex(name),)):
+            return f"The event cites the blob {name[:64]!r}, which is missing."
+        if len(seen) >= _SEEN_MAX:
+            seen.clear()
+        seen.add(name)
+    return None
+
+
+def _is_hash(name: str) -> bool:
+    return bool(re.fullmatch(r"[0-9a-f]{64}", name))
+
+
+def _wrong_blob(database: Database) -> str | None:
+    after = -1
+    while page := database.fetch(_PAGE_OF_BLOBS, (after, _BLOBS_PER_PAGE)):
+        for after, key, data in page:  # noqa: B007 - the last one begins the next page
+            if not isinstance(data, bytes) or sha256(data) != key:
+                shown = key.hex() if isinstance(key, bytes) else repr(key)
+                return f"The blob {shown} does not match its hash."
+    return None
+
+
+def _wrong_log(
+    reader: RunReader, log_head: LogHead, log_chain: dict[int, str] | None
+) -> str | None:
+    if log_chain is None or log_head.seq < 0:
+        return None
+    if log_head.seq not in log_chain:
+        log_chain = chain_of(reader.run_log())  # a run that is live has gone on since
+    if log_chain.get(log_head.seq) == log_head.chain:
+        return None
+    return f"It was written when the run log had a row {log_head.seq} that is not there now."
+
+
+def _wrong_outcome(outcome: WorldOutcome, head: Head, tally: Tally) -> str | None:
+    if outcome.state is WorldState.COMPLETED and not tally.completed:
+        return "The registry says that it is completed, and its record does not."
+    if outcome.tick > head.tick:
+        return f"The registry says that tick {outcome.tick} is closed, and its record does not."
+    if outcome.tick < head.tick or outcome.state is WorldState.NOT_STARTED:
+        return None
+    if outcome.digest not in ("", head.digest):
+        return "The registry has another digest than the record."
+    if (outcome.cost, outcome.unknown_costs) != (tally.cost, tally.unknown_costs):
+        return (
+            f"The registry says that it cost {outcome.cost} and {outcome.unknown_costs} unknown;"
+            f" its record sums to {tally.cost} and {tally.unknown_costs}."
+        )
+    return None

@@ -1,0 +1,145 @@
+"""Walking a record row by row: the checks that every reader who must be sure makes. Pure.
+
+A walker is given stored rows in order and says, of the first one that is wrong, what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from perdure.base.errors import DamagedRecordError
+from perdure.records.events import IS_CONTENT, Head
+from perdure.trace.chain import chain_step, digest_step
+from perdure.trace.sealing import Row, first_head
+
+CLOSING = "tick_closed"
+_COLUMN_TYPES = (int, int, str, str, int | None, bytes, bytes)
+
+
+class Walker:
+    """Follows the chain and the digest of one world over its stored rows."""
+
+    def __init__(self, world_id: str, header: bytes) -> None:
+        start = first_head(header)
+        self.world_id = world_id
+        self.seq = start.seq
+        self.content = start.content
+        self.tick = start.tick
+        self._chain = bytes.fromhex(start.chain)
+        self._digest = bytes.fromhex(start.digest)
+        self._whole = True
+
+    @property
+    def head(self) -> Head:
+        """Where the record stands after the last row walked."""
+        return Head(
+            seq=self.seq,
+            chain=self._chain.hex(),
+            content=self.content,
+            digest=self._digest.hex(),
+            tick=self.tick,
+        )
+
+    def step(self, row: Row) -> None:
+        """Check the next row and follow it.
+
+        Raises:
+            DamagedRecordError: the row is not what was written, or not what may follow.
+
+        """
+        if not all(isinstance(value, kind) for value, kind in zip(row, _COLUMN_TYPES, strict=True)):
+            raise self.damage("its columns are not of their types")
+        seq, tick, kind, persona, content, payload, stored = row
+        if seq != self.seq + 1:
+            raise self.damage(f"it is missing; the next event that is there has seq {seq}")
+        if kind not in IS_CONTENT:
+            raise self.damage(f"no event is of the kind {kind!r}")
+        if tick != self.tick + 1:
+            raise self.damage(f"it is of tick {tick}, where tick {self.tick + 1} is open")
+        if content != (self.content if IS_CONTENT[kind] else None):
+            raise self.damage(f"its content number is {content}")
+        kind_bytes, persona_bytes = kind.encode(), persona.encode()
+        chain = chain_step(
+            self._chain,
+            seq=seq,
+            tick=tick,
+            content=content,
+            kind=kind_bytes,
+            persona=persona_bytes,
+            payload=payload,
+        )
+        if chain != stored:
+            raise self.damage("its bytes do not match its hash")
+        if content is not None:
+            self._digest = digest_step(
+                self._digest,
+                content=content,
+                tick=tick,
+                kind=kind_bytes,
+                persona=persona_bytes,
+                payload=payload,
+            )
+            self.content += 1
+        self._chain, self.seq = chain, seq
+        self._whole = kind == CLOSING
+        if self._whole:
+            self.tick = tick
+
+    def finish(self, stored: Head, witness: Head | None) -> None:
+        """Check the end of the record: whole, as its own head says, and as its witness says.
+
+        Raises:
+            DamagedRecordError: events are missing at the end.
+
+        """
+        if not self._whole:
+            raise self.damage(f"it is missing; tick {self.tick + 1} does not end")
+        if stored != self.head:
+            raise self.damage(
+                f"the partition says that it ends at seq {stored.seq} with chain"
+                f" {stored.chain[:12]}, and does not"
+            )
+        if witness is not None and self.seq < witness.seq:
+            raise self.damage(f"it was acknowledged (up to seq {witness.seq}) and is rolled back")
+
+    def check_witness(self, witness: Head | None) -> None:
+        """Check the row just walked against the witness, if the witness is about it.
+
+        Raises:
+            DamagedRecordError: another event was acknowledged at this place.
+
+        """
+        if witness is not None and witness.seq == self.seq and witness != self.head:
+            raise DamagedRecordError(
+                "Another event was acknowledged here than the one that is stored.",
+                where=f"{self.world_id}:{self.seq}",
+                remedy="Restore the newest copy of the run.",
+            )
+
+    def damage(self, wrong: str, seq: int | None = None) -> DamagedRecordError:
+        """Name the next event, or the one at `seq`, and say what is wrong with it."""
+        place = self.seq + 1 if seq is None else seq
+        return DamagedRecordError(
+            f"The event is damaged: {wrong}.",
+            where=f"{self.world_id}:{place}",
+            remedy="Restore the newest copy of the run, or leave this world out.",
+        )
+
+
+def walked(
+    walker: Walker, rows: Iterable[Row], stored: Head, witness: Head | None
+) -> Iterator[Row]:
+    """Go through a whole record, handing out each row once it is checked.
+
+    `stored` is where the record says that it ends. The end itself is checked after the last row.
+
+    Raises:
+        DamagedRecordError: names the first event that is wrong.
+
+    """
+    walker.check_witness(witness)
+    for row in rows:
+        walker.step(row)
+        walker.check_witness(witness)
+        yield row
+    walker.finish(stored, witness)

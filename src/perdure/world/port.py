@@ -1,0 +1,55 @@
+"""The World port: what the runner asks of a world, tick by tick."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+from perdure.records.presentation import CompletedTurn, Need, NeedAnswer, Plan, WorldDelta
+from perdure.records.scenario import Header
+
+
+@runtime_checkable
+class World(Protocol):
+    """What personas see, as a deterministic machine that the runner steps.
+
+    A class is constructed without arguments and gets its settings from `header.scenario.settings`.
+    It is synchronous, makes no model call itself, and draws chance only from
+    `perdure.base.chance.Stream`, keyed by `header.world_seed`. Its whole state follows from
+    `reset` and from the arguments of its steps, so that the runner may rebuild it at any tick by
+    repeating them. Ids and numbers of events are the runner's own.
+    """
+
+    def reset(self, header: Header) -> None:
+        """Forget everything and become the world that the header describes, before tick 0."""
+        ...
+
+    def needs(self, tick: int, turns: Sequence[CompletedTurn], plan: Plan) -> Sequence[Need]:
+        """Name the model calls whose answers this tick's step wants. It changes no state."""
+        ...
+
+    def step(
+        self,
+        tick: int,
+        turns: Sequence[CompletedTurn],
+        plan: Plan,
+        answers: Sequence[NeedAnswer],
+    ) -> WorldDelta:
+        """Open `tick`: take in the turns of the tick before (none at 0), say what is shown now.
+
+        `answers` has one entry per need, in order; a call that failed says so in its entry.
+        """
+        ...
+
+
+class BaseWorld:
+    """A world that asks for no model call of its own. Derive from it, write `reset` and `step`."""
+
+    def needs(
+        self,
+        tick: int,  # noqa: ARG002 - the port's signature
+        turns: Sequence[CompletedTurn],  # noqa: ARG002 - the port's signature
+        plan: Plan,  # noqa: ARG002 - the port's signature
+    ) -> Sequence[Need]:
+        """Ask for nothing."""
+        return ()

@@ -1,0 +1,37 @@
+"""When a tick may close."""
+
+import pytest
+
+from perdure.records.request import Attempt, CallKey, CallResult, FailureCause, Reply
+from perdure.runner.quorum import shortfall, unanswered
+
+KEY = CallKey(world="w", tick=0, job=0, purpose="turn", ordinal=0)
+ANSWERED = CallResult(key=KEY, attempts=(Attempt(),), answer=Reply(text="x", served="m"))
+FAILED = CallResult(key=KEY, attempts=(Attempt(failed=FailureCause.TIMEOUT),))
+
+
+def test_only_a_job_that_called_and_got_nothing_is_unanswered():
+    """A job without calls, and one with any reply at all, do not count against the quorum."""
+    causes = unanswered([[], [ANSWERED], [FAILED, ANSWERED], [FAILED], [FAILED, FAILED]])
+    assert causes == [FailureCause.TIMEOUT, FailureCause.TIMEOUT]
+
+
+@pytest.mark.parametrize(("failed", "closes"), [(0, True), (1, True), (2, False), (10, False)])
+def test_a_tick_closes_at_its_quorum_and_not_below(failed: int, closes: bool):
+    """Of ten jobs at a quorum of 0.9, one may go unanswered and two may not."""
+    assert (shortfall(10, [FailureCause.CONNECT] * failed, 0.9) is None) is closes
+
+
+def test_a_shortfall_says_how_many_and_why():
+    """What did not get through is counted by cause."""
+    causes = [FailureCause.CONNECT, FailureCause.CONNECT, FailureCause.TIMEOUT]
+    short = shortfall(4, causes, 0.5)
+    assert short is not None
+    assert (short.jobs, short.unanswered) == (4, 3)
+    assert short.causes == {"connect": 2, "timeout": 1}
+
+
+def test_a_quorum_of_one_allows_no_loss_and_of_zero_any():
+    """The two ends of the scale mean what they say."""
+    assert shortfall(3, [FailureCause.CONNECT], 1.0) is not None
+    assert shortfall(3, [FailureCause.CONNECT] * 3, 0.0) is None

@@ -1,0 +1,174 @@
+"""Proves that a study opens nothing outside its folder, imports nothing, and creates nothing."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from perdure.base.errors import InvalidStudyError
+from perdure.population import load_study
+from perdure.records.study import Study
+from perdure.study import load
+from perdure.study.findings import Findings
+from perdure.study.parse import parse
+
+from .conftest import PEOPLE, SAMPLE, Writer
+
+_opened: list[str] = []
+_imported: list[str] = []
+_watching = False
+
+
+def _hook(event: str, arguments: tuple[Any, ...]) -> None:
+    if not _watching:
+        return
+    if event == "open":
+        _opened.append(str(arguments[0]))
+    elif event == "import":
+        _imported.append(str(arguments[0]))
+
+
+sys.addaudithook(_hook)
+
+
+def problems_of(path: Path) -> list[str]:
+    with pytest.raises(InvalidStudyError) as caught:
+        load_study(path)
+    return [str(problem) for problem in caught.value.problems]
+
+
+def named(write: Writer, file: str) -> Path:
+    return write(SAMPLE.replace("file: people.csv", f"file: {file}"))
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "../people.csv",
+        "a/../../people.csv",
+        "/etc/passwd",
+        "/dev/zero",
+        "~/people.csv",
+        "'C:/people.csv'",
+        "nowhere.csv",
+        "'..'",
+        "'.'",
+        "folder",
+        "pipe",
+        "link-out",
+        "link-device",
+        "loop",
+        "linked-folder/secret.csv",
+        '"people.csv\\\\..\\\\x"',
+    ],
+)
+def test_a_path_that_leaves_the_folder_is_one_problem(write: Writer, file: str) -> None:
+    path = named(write, file)
+    folder = path.parent
+    outside = folder.parent / "outside"
+    outside.mkdir()
+    (outside / "secret.csv").write_text(PEOPLE)
+    (folder.parent / "people.csv").write_text(PEOPLE)
+    (folder / "folder").mkdir()
+    os.mkfifo(folder / "pipe")
+    (folder / "link-out").symlink_to(outside / "secret.csv")
+    (folder / "link-device").symlink_to("/dev/zero")
+    (folder / "loop").symlink_to("loop")
+    (folder / "linked-folder").symlink_to(outside)
+    problems = problems_of(path)
+    assert len(problems) == 1, problems
+    assert problems[0].startswith(f"{path}:24: ")
+
+
+def test_a_link_inside_the_folder_is_followed(write: Writer) -> None:
+    path = named(write, "link.csv")
+    (path.parent / "link.csv").symlink_to("people.csv")
+    assert len(load_study(path).population.personas) == 12
+
+
+@pytest.mark.parametrize("kind", ["missing", "folder", "pipe", "device"])
+def test_a_study_that_is_not_a_file_is_one_problem(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "study.yaml"
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    assert len(problems_of(path)) == 1
+
+
+def test_both_files_problems_are_listed_together(write: Writer) -> None:
+    path = write(SAMPLE.replace("horizon: 4", "horizon: x"), PEOPLE.replace("r03,0,", "r03,9,"))
+    problems = problems_of(path)
+    assert [problem.split(": ")[0] for problem in problems] == [
+        f"{path}:41",
+        f"{path.parent / 'people.csv'}:5",
+    ]
+
+
+def test_loading_opens_two_files_imports_nothing_and_creates_nothing(write: Writer) -> None:
+    text = SAMPLE.replace("  s1:\n", "  s1:\n    world: evil_plugin:World\n")
+    path = write(text)
+    (path.parent / "evil_plugin.py").write_text("raise SystemExit('imported')")
+    load_study(path)  # whatever Python itself loads late is loaded now
+    before = sorted(path.parent.iterdir())
+    global _watching
+    _opened.clear()
+    _imported.clear()
+    _watching = True
+    try:
+        load_study(path)
+    finally:
+        _watching = False
+    assert set(_opened) == {str(path), str(path.parent / "people.csv")}
+    assert _imported == []
+    assert sorted(path.parent.iterdir()) == before
+
+
+def outcome_of(data: bytes) -> Study | None:
+    found = Findings("study.yaml")
+    study = parse(data, found).study
+    assert (study is None) == bool(found)
+    return study
+
+
+@given(st.binary(max_size=400))
+@example(b"\xef\xbb\xbfperdure: 1")
+@example(b"brief: [")
+def test_any_bytes_are_a_study_or_problems(data: bytes) -> None:
+    outcome_of(data)
+
+
+_PIECES = st.sampled_from(
+    ["&a ", "*a", "!!str ", "no", "[", "]", "{", "}", ": ", "\n", "- ", "'", '"', "|\n", "#", "0x1",
+     "1e999", "-1", "\u0430", "../", "\t", "  ", "~", "9" * 400, "\\x00", "${HOME}", "{{x}}", "%s"]
+)  # fmt: skip
+
+
+@given(st.lists(st.tuples(st.integers(0, len(SAMPLE)), _PIECES), min_size=1, max_size=4))
+@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=150, deadline=None)
+def test_a_study_with_anything_put_into_it_is_a_study_or_problems(
+    changes: list[tuple[int, str]],
+) -> None:
+    text = SAMPLE
+    for place, piece in changes:
+        text = text[:place] + piece + text[place:]
+    outcome_of(text.encode())
+
+
+@given(st.integers(0, len(SAMPLE)), st.integers(0, 60))
+@settings(max_examples=150, deadline=None)
+def test_a_study_with_a_piece_cut_out_is_a_study_or_problems(start: int, length: int) -> None:
+    outcome_of((SAMPLE[:start] + SAMPLE[start + length :]).encode())
+
+
+def test_an_invalid_study_raises_no_other_error(write: Writer) -> None:
+    with pytest.raises(InvalidStudyError):
+        load(write(b"\x00"))

@@ -1,0 +1,170 @@
+"""Proves that each single mistake in a study is exactly one problem, on its line, with a remedy."""
+
+from __future__ import annotations
+
+import pytest
+
+from perdure.study.findings import Findings
+from perdure.study.parse import parse
+
+# (what is replaced, by what, the line of the problem as a text on that line, what it says)
+MISTAKES = [
+    # keys
+    ("brief:\n", "breif:\n", "breif:", "`breif` is not known"),
+    ("seeds: [1, 2]", "seeds: [1, 2]\nbudget: 5", "budget: 5", "`budget` is not known"),
+    ("  title: A vote", "  titel: A vote", "titel", "`titel` in `brief` is not known"),
+    ("seeds: [1, 2]", "seeds: [1, 2]\nn\u0430me: x", "n\u0430me", r"'n\u0430me'"),
+    ("seeds: [1, 2]", "seeds: [1, 2]\n<<: x", "<<", "`<<` is not known"),
+    ("perdure: 1\n", "", "name: sample", "`perdure` is missing"),
+    ("perdure: 1\n", "perdure: 2\n", "perdure: 2", "`perdure` is `2`"),
+    ("perdure: 1\n", "perdure: 1.0\n", "perdure: 1.0", "`perdure` is `1.0`"),
+    ("name: sample\n", "name: ../sample\n", "name:", "`name` is `../sample`"),
+    ("name: sample\n", "name:\n", "name:", "`name` is empty"),
+    ("name: sample\n", "name: [a]\n", "name:", "`name` is a list"),
+    ("name: sample\n", "name: s\u00e4mple\n", "name:", r"'s\xe4mple'"),
+    # the types of scalars
+    ("required: true", "required: yes", "required:", "`ontology.attributes.party.required` is `yes`"),
+    ("required: true", "required: no", "required:", "is `no`"),
+    ("horizon: 4", "horizon: 0x10", "horizon:", "is `0x10`"),
+    ("horizon: 4", "horizon: 4_0", "horizon:", "is `4_0`"),
+    ("horizon: 4", "horizon: 1:30", "horizon:", "is `1:30`"),
+    ("horizon: 4", "horizon: 4.0", "horizon:", "is `4.0`"),
+    ("horizon: 4", "horizon: 007", "horizon:", "is `007`"),
+    ("horizon: 4", "horizon: -4", "horizon:", "is `-4`"),
+    ("horizon: 4", "horizon: 0", "horizon:", "is `0`"),
+    ("horizon: 4", "horizon: 1000000000", "horizon:", "is `1000000000`"),
+    ("horizon: 4", "horizon: " + "9" * 400, "horizon:", "999"),
+    ("horizon: 4", "horizon: \u0664", "horizon:", r"'\u0664'"),
+    ("activation: 0.5", "activation: 1.5", "activation:", "is `1.5`"),
+    ("activation: 0.5", "activation: -0.1", "activation:", "is `-0.1`"),
+    ("activation: 0.5", "activation: .5", "activation:", "is `.5`"),
+    ("activation: 0.5", "activation: 5e-1", "activation:", "is `5e-1`"),
+    ("activation: 0.5", "activation: nan", "activation:", "is `nan`"),
+    ("activation: 0.5", "activation: .inf", "activation:", "is `.inf`"),
+    ("noise: 0.5", "noise: {a: 1}", "noise:", "is a mapping"),
+    ("seeds: [1, 2]", "seeds: 1", "seeds:", "`seeds` is not a list"),
+    ("seeds: [1, 2]", "seeds: []", "seeds:", "`seeds` has 0 items"),
+    ("seeds: [1, 2]", "seeds: [1, x]", "seeds:", "`seeds[1]` is `x`"),
+    ("seeds: [1, 2]", "seeds: [1, 1]", "seeds:", "seed 1 is there twice"),
+    ("variants:\n  v1: The first.", "variants: v1", "variants:", "`variants` is not a mapping"),
+    # ids and references
+    ("c1: One thing.", "c 1: One thing.\n    c1: One thing.", "c 1:", "(key)` is `c 1`"),
+    ("c2: Another thing.", "c2: Another thing.\n    c2: x", "c2: x", "already on line"),
+    ("question: vote\n    values", "question: votes\n    values", "question: votes", "`votes` is not among"),
+    ("values: {a: 0, b: 1}", "values: {a: 0, c: 1}", "values:", "`c` is not a choice"),
+    ("values: {a: 0, b: 1}", "values: {a: 0, b: 0}", "values:", "`0` stands for both"),
+    ("wave_question: vote", "wave_question: vot", "wave_question:", "`vot` is not among"),
+    ("  wave_question: vote\n", "", "waves:", "no `wave_question`"),
+    ("exposure_question: agree", "exposure_question: x", "exposure_question:", "`x` is not among"),
+    ("  s1:\n", "  s1:\n    variant: v2\n", "variant: v2", "`v2` is not among the variants"),
+    ("s1:\n    exposures: {1: [c1]", "s1:\n    exposures: {1: [c3]", "{1: [c3]", "`c3` is not among"),
+    ("s1:\n    exposures: {1: [c1]", "s1:\n    exposures: {1: [c1, c1]", "c1, c1", "listed twice"),
+    ("s1:\n    exposures: {1: [c1]", "s1:\n    exposures: {9: [c1]", "{9:", "beyond the last tick, 3"),
+    ("waves: [0, 3]", "waves: [0, 4]", "waves:", "wave at tick 4 is beyond the last tick, 3"),
+    ("waves: [0, 3]", "waves: [0, 0]", "waves:", "wave 0 is there twice"),
+    ("exposures: {1: [c2], 2: [c1]}", "exposures: {1: [c1], 2: [c2]}", "s2:", "the same as `s1`"),
+    ("  s2:\n", "  s2:\n    tick: week\n", "s2:", "two lengths"),
+    ("own: party", "own: partei", "own:", "attribute `partei`"),
+    ("own: party", "own: town", "own:", "`town` is not a number"),
+    ("low: a", "low: z", "low:", "choice `z`"),
+    ("claims: {c1: {a: 0.1}}", "claims: {c9: {a: 0.1}}", "c9", "claim `c9`"),
+    ("claims: {c1: {a: 0.1}}", "claims: {c1: {z: 0.1}}", "z: 0.1", "choice `z`"),
+    ("seeds: [1, 2]", "seeds: [1, 2]\nroles: {tier_a: apy}", "roles:", "`apy` is not among the models"),
+    ("b: Bob", "b: annie", "b: annie", "`annie` stands for both `a` and `b`"),
+    # people
+    ("column: age", "column: vote", "column: vote", "already the held-out outcome"),
+    ("column: age", "column: id", "column: id", "already the id of a row"),
+    ("column: age", "column: PID", "column: PID", "already the attribute `party`"),
+    ("name: choice", "name: age", "age: {", "has the name of the held-out outcome"),
+    ("type: text}", "type: txt}", "type: txt", "is `txt`"),
+    ("label: Party\n", "label: Party\n      unit: points\n", "unit: points", "both a scale and `unit`"),
+    ("file: people.csv", "file: people.csv\n  draw: {n: 0}", "draw:", "is `0`"),
+    ("file: people.csv", "file: people.csv\n  incomplete: ignore", "incomplete:", "is `ignore`"),
+    # models
+    ("model: model-2025-01-01", "model: gpt-latest", "model: gpt", "another model tomorrow"),
+    ("model: model-2025-01-01", "model: gpt:LATEST", "model: gpt", "another model tomorrow"),
+    ("model: model-2025-01-01", 'model: "gpt-*"', "model: ", "is `gpt-*`"),
+    ("input: 0.15", "input: -1", "price:", "is `-1`"),
+    ("input: 0.15", "input: 0.1234567891", "price:", "is `0.1234567891`"),
+    ("input: 0.15, ", "", "price:", "`models.api.price.input` is missing"),
+    ("base_url: https://example.org/v1", "base_url: file:///etc/passwd", "base_url:", "is `file:"),
+    ("base_url: https://example.org/v1", "base_url: https://u:p@h/v1", "base_url:", "is `https://u"),
+    ("key_env: EXAMPLE_API_KEY", "key_env: AWS_SECRET_ACCESS_KEY", "key_env:", "is `AWS_SECRET"),
+    ("key_env: EXAMPLE_API_KEY", "key_env: ${HOME}", "key_env:", "is `${HOME}`"),
+    ("key_env: EXAMPLE_API_KEY", "key_file: /etc/key", "key_file", "`key_file` in `models.api`"),
+    ("provider: http", "provider: htpp", "provider:", "is `htpp`"),
+    ("provider: baseline\n", "provider: baseline\n    base_url: https://h/\n", "base_url: https://h/",
+     "means nothing"),
+    ("  s1:\n", "  s1:\n    world: os:system()\n", "world:", "is `os:system()`"),
+    ("  s1:\n", "  s1:\n    world: ../evil:World\n", "world:", "is `../evil:World`"),
+    ("  reflect_every: 2", "  agent: evil", "agent: evil", "is `evil`"),
+    ("seeds: [1, 2]", "seeds: [1, 2]\nquorum: 0", "quorum:", "is `0`"),
+    ("seeds: [1, 2]", "seeds: [1, 2]\ncurrency: usd", "currency:", "is `usd`"),
+    ("seeds: [1, 2]", f"seeds: {list(range(6000))}", "seeds:", "12,000 worlds"),
+]  # fmt: skip
+
+
+def problems_of(text: str) -> list[tuple[int, str, str]]:
+    found = Findings("study.yaml")
+    parsed = parse(text.encode(), found)
+    assert (parsed.study is None) == bool(found)
+    return [(problem.line, problem.wrong, problem.remedy) for problem in found.listed()]
+
+
+def test_the_sample_has_no_problem(sample: str) -> None:
+    assert problems_of(sample) == []
+
+
+@pytest.mark.parametrize(("old", "new", "where", "says"), MISTAKES)
+def test_one_mistake_is_one_problem(sample: str, old: str, new: str, where: str, says: str) -> None:
+    assert sample.count(old) >= 1
+    text = sample.replace(old, new, 1)
+    problems = problems_of(text)
+    lines = [number for number, line in enumerate(text.split("\n"), 1) if where in line]
+    assert len(problems) == 1, problems
+    line, wrong, remedy = problems[0]
+    assert line in lines
+    assert says in wrong
+    assert remedy
+
+
+def test_all_mistakes_of_a_file_are_listed_at_once_in_its_order(sample: str) -> None:
+    text = (
+        sample.replace("title: A vote", "titel: A vote")
+        .replace("horizon: 4", "horizon: no")
+        .replace("low: a", "low: z")
+        .replace("seeds: [1, 2]", "seeds: [1, 1]\nfoo: *x")
+    )
+    problems = problems_of(text)
+    assert [wrong for _, wrong, _ in problems] == [
+        "The key `titel` in `brief` is not known.",
+        "`timeline.horizon` is `no`.",
+        "The seed 1 is there twice.",
+        "The alias `*x` is not allowed.",
+        "The key `foo` is not known.",
+        "The choice `z` is not in the study.",
+    ]
+
+
+def test_a_near_miss_is_suggested(sample: str) -> None:
+    problems = problems_of(sample.replace("timeline:", "timelime:"))
+    assert any(remedy == "Did you mean `timeline`?" for _, _, remedy in problems)
+
+
+def test_a_quoted_number_is_that_number(sample: str) -> None:
+    assert problems_of(sample.replace("horizon: 4", 'horizon: "4"')) == []
+
+
+def test_a_message_shows_nothing_that_drives_a_terminal(sample: str) -> None:
+    text = sample.replace("seeds: [1, 2]", "seeds: [1, 2]\nse\u202eeds: 1")
+    ((_, wrong, _),) = problems_of(text)
+    assert "\u202e" not in wrong
+    assert r"\u202e" in wrong
+
+
+def test_a_variant_must_be_named_where_there_are_two(sample: str) -> None:
+    problems = problems_of(sample.replace("variants:\n", "variants:\n  v2: x\n"))
+    assert [wrong for _, wrong, _ in problems] == [
+        "The scenario `s1` has no variant.",
+        "The scenario `s2` has no variant.",
+    ]

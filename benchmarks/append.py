@@ -25,7 +25,6 @@ from perdure.records.events import (
     Batch,
     Cost,
     Event,
-    Head,
     MemoryFormed,
     PromptPart,
     ScoreGiven,
@@ -37,7 +36,6 @@ from perdure.records.presentation import Exposure, Impression, Plan, Presentatio
 from perdure.records.registry import LogHead
 from perdure.records.scenario import AgentSettings, Brief, Header, Scenario, Variant
 from perdure.records.usage import CostSource, Usage
-from perdure.trace.chain import DIGEST_START
 from perdure.trace.partition import PartitionWriter
 from perdure.trace.partition_file import PartitionFile
 
@@ -140,9 +138,7 @@ def run_floor(path: Path, batches: list[Batch]) -> float:
             data = encode(event.payload)
             kind = KIND_OF[type(event.payload)]
             digest = sha256(data).digest()
-            rows.append(
-                (event.seq, event.tick, kind, event.persona, event.content, data, digest)
-            )
+            rows.append((event.seq, event.tick, kind, event.persona, event.content, data, digest))
         blobs = [(sha256(data).digest(), data) for data in batch.blobs.values()]
         connection.execute("BEGIN IMMEDIATE")
         connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
@@ -202,5 +198,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    assert Head(seq=-1, chain="", content=0, digest=DIGEST_START.hex()).tick == -1
     main()

@@ -1,7 +1,8 @@
 """The commands that read a recorded run: what they say, as text and as JSON."""
 
-import sqlite3
+from pathlib import Path
 
+import apsw
 import pytest
 
 from perdure.base.errors import EXIT_DONE, EXIT_STORAGE
@@ -9,7 +10,17 @@ from perdure.records.registry import RunPaused
 
 from .conftest import HOSTILE
 
-READING = ("status", "ledger", "verify", "report")
+
+def damage(folder: Path) -> Path:
+    """Overwrite the payload of one event of the first world."""
+    path = min((folder / "worlds").glob("*.db"))
+    database = apsw.Connection(str(path))
+    database.execute("UPDATE events SET payload = x'7b7d' WHERE seq = 5")
+    database.close()
+    return path
+
+
+READING = ("status", "ledger", "verify", "report", "export")
 
 
 @pytest.mark.parametrize("command", READING)
@@ -88,10 +99,7 @@ def test_verify_prints_digests(perdure, recorded):
 def test_verify_names_the_first_bad_event(perdure, recorded):
     """A flipped payload ends with 74 and the event's own id."""
     folder = recorded()
-    path = sorted((folder / "worlds").glob("*.db"))[0]
-    with sqlite3.connect(path) as database:
-        database.execute("UPDATE events SET payload = '{\"a\":1}' WHERE seq = 5")
-    database.close()
+    path = damage(folder)
     said = perdure("verify", folder)
     assert said.status == EXIT_STORAGE
     assert f"{path.stem}:5" in said.out
@@ -103,10 +111,7 @@ def test_verify_names_the_first_bad_event(perdure, recorded):
 def test_reading_a_damaged_record_ends_with_its_status(perdure, recorded):
     """A report of a damaged record is refused with 74: no figure is made of it."""
     folder = recorded()
-    path = sorted((folder / "worlds").glob("*.db"))[0]
-    with sqlite3.connect(path) as database:
-        database.execute("UPDATE events SET payload = '{\"a\":1}' WHERE seq = 5")
-    database.close()
+    path = damage(folder)
     said = perdure("report", folder)
     assert said.status == EXIT_STORAGE
     assert said.out == ""

@@ -30,9 +30,7 @@ class Ranked(BaseWorld):
         self.header = header
         self.heard = 0
 
-    def needs(
-        self, tick: int, turns: Sequence[CompletedTurn], plan: Plan
-    ) -> Sequence[Need]:
+    def needs(self, tick: int, turns: Sequence[CompletedTurn], plan: Plan) -> Sequence[Need]:
         return (Need(purpose="rank", texts=tuple(claim.text for claim in self.claims)),)
 
     @property

@@ -29,7 +29,19 @@ CASES = [
 PIECES = (
     *("Clinton", "Bob Dole", "not", "don't", "agree", "disagree", "yes", "no", "or", "and", "but"),
     *("I'd vote for", "over", "than", "to", "prefer", "?", ".", ",", "\n", "**", "neither", "AI"),
-    *("as an", "because", "I", "is", "too old", "don't know", "A", "(", ")", "\u2019", "\U000f0000"),
+    *(
+        "as an",
+        "because",
+        "I",
+        "is",
+        "too old",
+        "don't know",
+        "A",
+        "(",
+        ")",
+        "\u2019",
+        "\U000f0000",
+    ),
 )
 
 

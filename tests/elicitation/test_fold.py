@@ -27,5 +27,7 @@ def test_an_answer_cannot_bring_marks_of_ours() -> None:
 def test_any_text_folds_to_a_bounded_text_without_marks(text: str) -> None:
     """Folding never raises, and what it gives holds no character that stands for a choice."""
     folded = fold(text)
-    assert not any(ord(character) >= MARKS_FIRST and ord(character) < 0xFFFFE for character in folded)
+    assert not any(
+        ord(character) >= MARKS_FIRST and ord(character) < 0xFFFFE for character in folded
+    )
     assert len(folded) <= READ_MAX * 18

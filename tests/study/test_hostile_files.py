@@ -83,7 +83,7 @@ def test_a_path_that_leaves_the_folder_is_one_problem(write: Writer, file: str) 
     (folder / "linked-folder").symlink_to(outside)
     problems = problems_of(path)
     assert len(problems) == 1, problems
-    assert problems[0].startswith(f"{path}:24: ")
+    assert problems[0].startswith(f"{path}:26: ")
 
 
 def test_a_link_inside_the_folder_is_followed(write: Writer) -> None:

@@ -59,7 +59,7 @@ def export(folder: RunFolder, *, json: Json = False) -> int:
 
 def _parts(manifest: Manifest, target: str, manifest_name: str) -> Iterator[RenderableType]:
     from perdure.cli.figures import count  # noqa: PLC0415 - heavy
-    from perdure.cli.tables import paragraph, table  # noqa: PLC0415 - heavy
+    from perdure.cli.tables import digests, paragraph, table  # noqa: PLC0415 - heavy
 
     yield paragraph(f"Exported to {target}\n", style="bold")
     tables: dict[str, int] = {}
@@ -68,9 +68,8 @@ def _parts(manifest: Manifest, target: str, manifest_name: str) -> Iterator[Rend
         tables[name] = tables.get(name, 0) + file.rows
     yield table(["table", "rows"], [[name, count(rows)] for name, rows in tables.items()])
     yield paragraph("")
-    rows = [
-        [world.world_id, count(world.events), count(world.turns), world.digest]
-        for world in manifest.worlds
-    ]
-    yield table(["world", "events", "turns", "digest"], rows, ids=True)
+    rows = [[world.world_id, count(world.events), count(world.turns)] for world in manifest.worlds]
+    yield table(["world", "events", "turns"], rows, ids=True)
+    yield paragraph("")
+    yield digests((world.world_id, world.digest) for world in manifest.worlds)
     yield paragraph(f"\nHashes of every file are in {target}/{manifest_name}.")

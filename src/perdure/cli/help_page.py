@@ -15,7 +15,7 @@ what the record holds can be verified, priced and exported by anybody.
 
 \b
 The normal sequence:
-  perdure plan   study.yaml                   what it would take; spends nothing
+  perdure plan   study.yaml                   what it would take (free)
   perdure run    study.yaml --out runs/first  run it; ends with its report
   perdure status runs/first                   how far it is
   perdure report runs/first                   what it found

@@ -75,7 +75,8 @@ def run(
     from perdure.cli.progress import watching  # noqa: PLC0415 - heavy
     from perdure.cli.record import opened  # noqa: PLC0415 - heavy
     from perdure.cli.report_view import report_parts  # noqa: PLC0415 - heavy
-    from perdure.study import Overrides, load  # noqa: PLC0415 - heavy
+    from perdure.population import load_study  # noqa: PLC0415 - heavy
+    from perdure.study import Overrides  # noqa: PLC0415 - heavy
 
     overrides = Overrides(
         n=n,
@@ -86,11 +87,16 @@ def run(
         key_file=key_file,
         weights=weights,
     )
-    asked = load(study, overrides=overrides)
+    asked = load_study(study, overrides=overrides)
     config = runner.RunConfig(
-        study=asked, study_path=str(study), out=str(out), flags=overrides.flags()
+        study=asked.study,
+        population=asked.population,
+        held_out=asked.held_out,
+        study_path=str(study),
+        out=str(out),
+        flags=overrides.flags(),
     )
-    with watching(quiet=quiet, title=asked.name) as observer:
+    with watching(quiet=quiet, title=asked.study.name) as observer:
         result = runner.run(config, observer=observer)
     with opened(out) as record:
         report = build_report(record)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-_CELL_MAX = 60
+_CELL_MAX = 200
 
 
 def table(
@@ -53,3 +53,8 @@ def paragraph(text: str, *, style: str = "") -> RenderableType:
     from rich.text import Text  # noqa: PLC0415 - rich is heavy
 
     return Text(printable(text), style=style)
+
+
+def digests(pairs: Iterable[tuple[str, str]]) -> Table:
+    """Draw each world's digest whole: 12 and 64 characters fit on 80 columns."""
+    return table(["world", "digest"], pairs, left=2, ids=True)

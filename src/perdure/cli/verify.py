@@ -63,7 +63,7 @@ def verify(folder: RunFolder, *, json: Json = False) -> int:
 
 def _parts(report: RunReport, folder: str) -> Iterator[RenderableType]:
     from perdure.cli.figures import count, plural  # noqa: PLC0415 - heavy
-    from perdure.cli.tables import paragraph, table  # noqa: PLC0415 - heavy
+    from perdure.cli.tables import digests, paragraph, table  # noqa: PLC0415 - heavy
 
     findings = report.every_finding
     verdict = "sound" if report.is_sound else f"damaged, {plural(len(findings), 'finding')}"
@@ -73,8 +73,9 @@ def _parts(report: RunReport, folder: str) -> Iterator[RenderableType]:
     if findings:
         yield paragraph("")
     rows = [
-        [world.world_id, count(world.events), str(world.tick), world.digest or "not started"]
+        [world.world_id, count(world.events), str(world.tick) if world.digest else "none"]
         for world in report.worlds
     ]
-    columns = ["world", "events", "last tick", "digest"]
-    yield table(columns, rows, left=1, ids=True)
+    yield table(["world", "events", "last closed tick"], rows, ids=True)
+    yield paragraph("")
+    yield digests((world.world_id, world.digest or "not started") for world in report.worlds)

@@ -17,7 +17,7 @@ _HIDDEN = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
 _APOSTROPHES = re.compile("[\u2018\u2019\u02bc\u00b4\u2032]")
 _BULLET = re.compile("(?m)^[ ]*[-+\u2022\u2013\u2014][ ]+")
 _ABBREVIATION = re.compile(
-    r"\b(mr|mrs|ms|dr|sen|gov|pres|rep|st|jr|sr|vs|prof|(?<=\w )[a-z]|[a-z](?=\.[a-z]\b))"
+    r"\b(mr|mrs|ms|dr|sen|gov|pres|rep|st|jr|sr|vs|prof|(?<=[\w.] )[a-z]|[a-z](?=\.[a-z]\b))"
     r"\.(?=[ \w])"
 )
 

@@ -58,8 +58,7 @@ def read_rows(file: io.BufferedReader, report: Report) -> Iterator[Row]:
         EnoughError: the file cannot be read on; the reason is in the report.
 
     """
-    text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="strict", newline="")
-    reader = csv.reader(_lines(text, report), strict=True)
+    reader = csv.reader(_lines(file, report), strict=True)
     line, width, count = 1, 0, 0
     while (fields := _next(reader, line, report)) is not None:
         row = Row(line, [field.strip() for field in fields])
@@ -80,22 +79,25 @@ def read_rows(file: io.BufferedReader, report: Report) -> Iterator[Row]:
             raise EnoughError
 
 
-def _lines(text: io.TextIOWrapper, report: Report) -> Iterator[str]:
+def _lines(file: io.BufferedReader, report: Report) -> Iterator[str]:
     count = 0
     while True:
-        try:
-            line = text.readline(LINE_MAX + 1)
-        except UnicodeDecodeError:
-            report.add(count + 1, "The file is not valid UTF-8 from here on.", "Save it as UTF-8.")
-            raise EnoughError from None
-        except OSError:
-            report.add(count + 1, "The file cannot be read from here on.", "Check the disk.")
-            raise EnoughError from None
         count += 1
-        if len(line) > LINE_MAX:
-            report.add(count, f"The line has more than {LINE_MAX:,} characters.", "Shorten it.")
+        try:
+            data = file.readline(LINE_MAX + 1)
+            line = data.decode("utf-8-sig" if count == 1 else "utf-8")
+        except UnicodeDecodeError:
+            # A line that is too long may end inside a character, and is too long all the same.
+            if len(data) <= LINE_MAX:
+                report.add(count, "The line is not valid UTF-8.", "Save the file as UTF-8.")
+                raise EnoughError from None
+        except OSError:
+            report.add(count, "The file cannot be read from here on.", "Check the disk.")
+            raise EnoughError from None
+        if len(data) > LINE_MAX:
+            report.add(count, f"The line has more than {LINE_MAX:,} bytes.", "Shorten it.")
             raise EnoughError
-        if not line:
+        if not data:
             return
         yield line
 

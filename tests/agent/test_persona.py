@@ -13,8 +13,14 @@ from perdure.agent import PersonaAgent
 from perdure.agent.persona import WORKERS_MAX
 from perdure.base.errors import KeyOrModelRefusedError, PluginError
 from perdure.records.outcome import Outcome, TurnDone, TurnFailed, TurnFailureCause
-from perdure.records.persona import AttributeSpec, Memory, Ontology, OutcomeSpec, Persona
-from perdure.records.persona import PersonaState
+from perdure.records.persona import (
+    AttributeSpec,
+    Memory,
+    Ontology,
+    OutcomeSpec,
+    Persona,
+    PersonaState,
+)
 from perdure.records.presentation import (
     Exposure,
     Impression,

@@ -1,5 +1,6 @@
 """The report as a whole: partial runs, gaps, activations, models, and costs."""
 
+from perdure.analysis.ledger import build_ledger
 from perdure.analysis.report import build_report
 from perdure.records.events import Reflected, ScoreGiven
 from perdure.records.outcome import UnscorableCause
@@ -106,3 +107,14 @@ def test_unscorable_answers_to_other_questions_are_counted(record_of):
         record.put("plain-1", 1, score, persona)
     found = {(gap.what, gap.why): (gap.count, gap.of) for gap in build_report(record).gaps}
     assert found["answer to felt", "unscorable: undecided"] == (1, 2)
+
+
+def test_calls_of_an_open_tick_are_not_taken_as_free(record_of):
+    """A world short of its end may have paid for a tick that is not on record: a gap, not zero."""
+    record = record_of(seeds=(1, 2))
+    for tick in (0, 2):
+        record.wave("plain-1", tick, {"p1": "a"})
+    record.wave("plain-2", 0, {"p1": "a"})
+    (gap,) = (gap for gap in build_report(record).gaps if "not in the record" in gap.why)
+    assert (gap.what, gap.count, gap.of) == ("cost", 1, 2)
+    assert build_ledger(record).unfinished == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from perdure.records.events import (
     Completed,
     Cost,
     Event,
+    Head,
     Payload,
     ScoreGiven,
     Started,
@@ -118,6 +120,14 @@ class Said:
         return json.loads(self.out)
 
 
+def write_study(folder: Path) -> Path:
+    """Write the small study and its population into a folder."""
+    (folder / "people.csv").write_text(PEOPLE)
+    path = folder / "study.yaml"
+    path.write_text(STUDY)
+    return path
+
+
 @pytest.fixture
 def perdure(capsys) -> Callable[..., Said]:
     """Call the command line in this process."""
@@ -132,40 +142,56 @@ def perdure(capsys) -> Callable[..., Said]:
 
 @pytest.fixture
 def study_file(tmp_path: Path) -> Path:
-    """A small valid study with its population."""
-    (tmp_path / "people.csv").write_text(PEOPLE)
-    path = tmp_path / "study.yaml"
-    path.write_text(STUDY)
-    return path
+    """Give a small valid study with its population."""
+    return write_study(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def originals(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Record each run that is asked for once, in a folder that no test changes."""
+    made: dict[str, Path] = {}
+
+    def original(**fields: Any) -> Path:
+        name = repr(sorted(fields.items()))
+        if name not in made:
+            folder = tmp_path_factory.mktemp("original")
+            made[name] = asyncio.run(_record(write_study(folder), folder / "run", **fields))
+        return made[name]
+
+    return original
 
 
 @pytest.fixture
-def recorded(study_file: Path, tmp_path: Path) -> Callable[..., Path]:
-    """Record a run of the small study: to the end, or the first `ticks` ticks of it."""
+def recorded(originals: Callable[..., Path], tmp_path: Path) -> Callable[..., Path]:
+    """Give a run of the small study: to the end, or the first `ticks` ticks of it."""
 
-    def record(
-        *,
-        ticks: int = 3,
-        served: str = "baseline",
-        cause: str = "",
-        last: LogPayload | None = None,
-        amount: int | None = 0,
-    ) -> Path:
-        return asyncio.run(
-            _record(study_file, tmp_path / "run", ticks, served, cause, last, amount)
-        )
+    def record(**fields: Any) -> Path:
+        folder = tmp_path / "run"
+        if not folder.exists():
+            shutil.copytree(originals(**fields), folder)
+        return folder
 
     return record
+
+
+@dataclass(frozen=True)
+class Telling:
+    """What a recorded run says of itself."""
+
+    served: str
+    cause: str
+    amount: int | None
 
 
 async def _record(
     study_file: Path,
     folder: Path,
-    ticks: int,
-    served: str,
-    cause: str,
-    last: LogPayload | None,
-    amount: int | None,
+    *,
+    ticks: int = 3,
+    served: str = "baseline",
+    cause: str = "",
+    last: LogPayload | None = None,
+    amount: int | None = 0,
 ) -> Path:
     loaded = load_study(study_file)
     cells = expand(loaded.study, loaded.population)
@@ -185,7 +211,7 @@ async def _record(
         held_out=loaded.held_out.values,
     )
     for cell in cells:
-        await _record_world(folder, registry, cell, ticks, served, cause, amount)
+        await _record_world(registry, cell, folder, ticks, Telling(served, cause, amount))
     done = RunClosed(state=RunState.COMPLETED, exit_status=0)
     if last is not None or ticks == cells[0].entry.horizon:
         await registry.log(last or done)
@@ -194,13 +220,7 @@ async def _record(
 
 
 async def _record_world(
-    folder: Path,
-    registry: Registry,
-    cell: Cell,
-    ticks: int,
-    served: str,
-    cause: str,
-    amount: int | None,
+    registry: Registry, cell: Cell, folder: Path, ticks: int, told: Telling
 ) -> None:
     world = cell.entry.world_id
     last = cell.entry.horizon - 1
@@ -208,25 +228,26 @@ async def _record_world(
     partition = await PartitionWriter.create(path, cell.header, registry.epoch)
     calls = 0
     for tick in range(ticks):
-        batch = _tick(cell, tick, partition.head.seq, partition.head.content, served, amount)
+        batch = _tick(cell, tick, partition.head, told)
         calls += len(cell.header.persona_ids)
         head = await partition.append(batch, epoch=registry.epoch, log_head=registry.log_head)
         outcome = WorldOutcome(
             world_id=world,
             state=WorldState.COMPLETED if tick == last else WorldState.PARTIAL,
             tick=tick,
-            cause=cause,
+            cause=told.cause,
             turns=calls,
             calls=calls,
-            cost=calls * (amount or 0),
-            unknown_costs=0 if amount is not None else calls,
+            cost=calls * (told.amount or 0),
+            unknown_costs=0 if told.amount is not None else calls,
             digest=head.digest,
         )
         await registry.witness(world, head, outcome)
     await partition.close()
 
 
-def _tick(cell: Cell, tick: int, seq: int, content: int, served: str, amount: int | None) -> Batch:
+def _tick(cell: Cell, tick: int, head: Head, told: Telling) -> Batch:
+    seq, content = head.seq, head.content
     question = "vote" if tick in cell.header.scenario.waves else "reaction"
     events: list[Event] = []
 
@@ -259,9 +280,9 @@ def _tick(cell: Cell, tick: int, seq: int, content: int, served: str, amount: in
                 attempt=0,
                 role="tier_a",
                 model="baseline",
-                served=served,
-                source=CostSource.UNKNOWN if amount is None else CostSource.PRICE_TABLE,
-                amount=amount,
+                served=told.served,
+                source=CostSource.UNKNOWN if told.amount is None else CostSource.PRICE_TABLE,
+                amount=told.amount,
                 usage=Usage(input_fresh=10, output=5),
             ),
             persona,

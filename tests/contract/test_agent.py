@@ -24,9 +24,8 @@ class Terse:
         return [await self.turn(job, models) for job in jobs]
 
     async def turn(self, job: TurnJob, models: Models) -> Outcome:
-        messages = (Message(role="user", content=f"{job.persona.id}: {job.question.text}"),)
-        if job.shown:
-            messages = (*messages, Message(role="user", content=job.shown[0].text))
+        seen = "".join(stimulus.text for stimulus in job.shown)
+        messages = (Message(role="user", content=f"{job.persona.id} {seen} {job.question.text}"),)
         try:
             reply = await models.for_job(job.index).chat("turn", messages, tokens_max=self.tokens)
         except CallFailedError as failed:
@@ -73,6 +72,7 @@ class Remembering(Terse):
 
     async def turn(self, job, models):
         outcome = await super().turn(job, models)
+        assert isinstance(outcome, TurnDone)
         self.turns += 1
         return TurnDone(messages=outcome.messages, answer=f"{outcome.answer} {self.turns}")
 

@@ -28,10 +28,11 @@ class Sandbox:
     def __init__(self, folder: Path, endpoint: str) -> None:
         self.folder = folder
         self.endpoint = endpoint
+        self.program = ""
         self.variables = dict(os.environ)
         programs = Path(sys.executable).parent
         self.variables["PATH"] = f"{programs}{os.pathsep}{os.environ['PATH']}"
-        self.variables["COLUMNS"] = "120"
+        self.variables["COLUMNS"] = "100"
         for name in ("examples", "docs"):
             shutil.copytree(ROOT / name, folder / name)
 
@@ -45,7 +46,7 @@ class Sandbox:
             shown = self.shell(block.what)
             _in_order(block.text.splitlines(), shown)
         elif block.language == "python":
-            self.python(block.text)
+            self.program += block.text
         elif block.language == "sh":
             for command in _commands(block.text):
                 self.command(command)
@@ -78,9 +79,10 @@ class Sandbox:
         line = line.replace(ENDPOINT, self.endpoint).replace("--n 30", "--n 2")
         return self._run(["bash", "-c", line], status)
 
-    def python(self, text: str) -> None:
-        """Run a program."""
-        self._run([sys.executable, "-c", text], 0)
+    def end(self) -> None:
+        """Run the page's Python, all of it as one program."""
+        if self.program:
+            self._run([sys.executable, "-c", self.program], 0)
 
     def _run(self, command: list[str], status: int) -> str:
         ended = subprocess.run(
@@ -119,3 +121,4 @@ def test_every_block_of_a_page_runs(page: Path, tmp_path: Path) -> None:
         sandbox = Sandbox(tmp_path, server.base_url)
         for block in blocks(page):
             sandbox.run(block)
+        sandbox.end()

@@ -94,8 +94,10 @@ VOTE_ANSWERS: tuple[tuple[str, str], ...] = (
     ("Would I vote for Bill Clinton or Bob Dole? I'd vote for Bob Dole.", "dole"),
     ("Clinton or Dole? Dole.", "dole"),
     (
-        "If the election were held today, would you vote for Bill Clinton or Bob Dole?\n"
-        "Possible answers: Bill Clinton / Bob Dole\nBill Clinton",
+        (
+            "If the election were held today, would you vote for Bill Clinton or Bob Dole?\n"
+            "Possible answers: Bill Clinton / Bob Dole\nBill Clinton"
+        ),
         "clinton",
     ),
     ("Would I vote for Bill Clinton or Bob Dole?", "NO_CHOICE"),
@@ -173,8 +175,10 @@ VOTE_ANSWERS: tuple[tuple[str, str], ...] = (
     (" \n\t ", "EMPTY"),
     # A small model rambling.
     (
-        "I am a 45 year old man from a small town. I think that Bob Dole is the best choice for "
-        "our country because he is a strong leader with a lot of experience. I am 45 years old.",
+        (
+            "I am a 45 year old man from a small town. I think Bob Dole is the best choice for "
+            "our country because he is a strong leader with a lot of experience. I am 45 years old."
+        ),
         "dole",
     ),
     (
@@ -182,15 +186,31 @@ VOTE_ANSWERS: tuple[tuple[str, str], ...] = (
         "clinton",
     ),
     (
-        "The election is a very important event. The candidates are Bill Clinton and Bob Dole. "
-        "The election is a very important event.",
+        (
+            "The election is a very important event. The candidates are Bill Clinton and Bob Dole. "
+            "The election is a very important event."
+        ),
         "SEVERAL_CHOICES",
     ),
     (
-        "The candidates are Bill Clinton and Bob Dole. I would vote for Bob Dole since I am a "
-        "Republican, and Bill Clinton is a Democrat.",
+        (
+            "The candidates are Bill Clinton and Bob Dole. I would vote for Bob Dole since I am a "
+            "Republican, and Bill Clinton is a Democrat."
+        ),
         "dole",
     ),
+    # A small model that takes itself for a candidate, and what else it lets stand in the way.
+    ("Hi, I am Bob Dole. I would vote for Bill Clinton.", "clinton"),
+    ("Hello, my name is Bob Dole.", "NO_CHOICE"),
+    ("I'm undecided but leaning Clinton.", "clinton"),
+    ("Neither candidate is perfect, but I'd vote for Bill Clinton.", "clinton"),
+    ("I cannot vote for Clinton. I will vote for Dole.", "dole"),
+    ("My heart says Clinton, but my head says Dole.", "SEVERAL_CHOICES"),
+    ("Clinton has not done enough for us. I'm voting for Dole.", "dole"),
+    ("If I had to choose between Clinton and Dole, I would choose Dole.", "dole"),
+    ("As an independent, I believe that Bill Clinton would be the better choice.", "clinton"),
+    ("I did not vote.", "NO_CHOICE"),
+    ("I voted for Bob Dole.", "dole"),
     ("I'm a Democrat so I'll be voting for Clinton in November", "clinton"),
 )
 
@@ -219,6 +239,10 @@ OTHER_ANSWERS: tuple[tuple[Question, str, str], ...] = (
     (AGREE, "Dis-agree", "NO_CHOICE"),
     (AGREE, "It is disagreeable.", "NO_CHOICE"),
     (AGREE, "I am in agreement with it.", "agree"),
+    (AGREE, "Not sure I agree.", "UNDECIDED"),
+    (AGREE, "I don't know if I agree.", "UNDECIDED"),
+    (AGREE, "I don't think I agree.", "disagree"),
+    (AGREE, "While I understand the message, I disagree.", "disagree"),
     (AGREE, "Most people agree.", "NO_CHOICE"),
     (AGREE, "I would say I agree, the economy is bad.", "agree"),
     (AGREE, "I'm neutral on this.", "UNDECIDED"),

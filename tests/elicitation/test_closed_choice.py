@@ -48,7 +48,7 @@ PIECES = (
 def verdict(answer: str, question: Question) -> str:
     """Score an answer: the choice's id, or the cause in capitals."""
     scored = score(answer, question)
-    return scored.choice or scored.unscorable.name
+    return scored.unscorable.name if scored.unscorable is not None else scored.choice
 
 
 @pytest.mark.parametrize(("question", "answer", "expected"), CASES)

@@ -8,6 +8,7 @@ did not give, and never does a call hang.
 from __future__ import annotations
 
 import asyncio
+import shutil
 import ssl
 import subprocess
 from collections.abc import Iterator
@@ -38,6 +39,8 @@ CALLS = 3
 ATTEMPTS = 3
 PLACES = {"first": 0, "middle": 1, "last": 2}
 SLOW = {name for name, end in EXPECTED.items() if end.cause is FailureCause.TIMEOUT}
+# Long enough for a reset to arrive before the connection is used again.
+PAUSES = {"reset_after": 0.1}
 PRICE = Price(input_fresh=150_000_000, output=600_000_000)
 
 
@@ -50,22 +53,26 @@ def said(request: dict[str, object]) -> str:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[MisbehavingServer]:
+    """Give one server to all tests of this file."""
     with MisbehavingServer(responder=said, key=KEY, hang_s=20.0) as running:
         yield running
 
 
 def provider_at(base_url: str, *, reuse: bool = True) -> HttpProvider:
+    """Make a provider that gives up soon on a connection."""
     settings = HttpSettings(base_url=base_url, key_env="K", connect_s=0.25, reuse_connections=reuse)
     pin = ModelPin(provider="http", model="test-model")
     return HttpProvider(settings, pin, environment={"K": KEY}, clock=SkippingClock())
 
 
 def question(index: int) -> ChatRequest:
+    """Ask something that no other call asks."""
     message = Message(role="user", content=f"question {index}")
     return ChatRequest(role="tier_a", messages=(message,), tokens_max=50)
 
 
 def key(index: int) -> CallKey:
+    """Name a call of the run."""
     return CallKey(world="0123456789ab", tick=1, job=index, purpose="turn", ordinal=0)
 
 
@@ -88,7 +95,7 @@ async def run(provider: HttpProvider, *, attempt_s: float, pause_s: float = 0) -
 
 
 def assert_good(result: CallResult, index: int, expected: Expected) -> None:
-    """A reply is the model's own words to this very question, and can be recorded."""
+    """Assert that a reply is the model's own words to this very question, and can be stored."""
     answer = result.answer
     assert isinstance(answer, Reply)
     own = said({"messages": [{"content": f"question {index}"}]})
@@ -104,6 +111,7 @@ def assert_good(result: CallResult, index: int, expected: Expected) -> None:
 
 
 def assert_expected(result: CallResult, index: int, expected: Expected) -> None:
+    """Assert that a call which met a fault ended as the table says."""
     causes = [attempt.failed for attempt in result.attempts]
     if expected.end == "unharmed":
         assert causes == [None]
@@ -132,7 +140,9 @@ def test_one_fault_ends_as_the_table_says(
     server.play({met + position: fault})
     # A late answer on an idle connection can only be told apart by not using the connection again.
     provider = provider_at(server.base_url, reuse=fault != "answered_again_later")
-    results = asyncio.run(run(provider, attempt_s=0.25 if fault in SLOW else 20.0))
+    results = asyncio.run(
+        run(provider, attempt_s=0.4 if fault in SLOW else 20.0, pause_s=PAUSES.get(fault, 0))
+    )
     sent = 0
     for index, result in enumerate(results):
         if index == position:
@@ -218,16 +228,11 @@ def test_no_encoding_is_asked_for_and_the_key_is_sent(server: MisbehavingServer)
 def test_an_untrusted_certificate_is_refused(tmp_path: Path) -> None:
     """An endpoint whose certificate nobody vouches for is not reached, and sees no key."""
     certificate, secret = tmp_path / "cert.pem", tmp_path / "key.pem"
-    try:
-        subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
-            + ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
-            + ["-keyout", str(secret), "-out", str(certificate)],
-            check=True,
-            capture_output=True,
-        )
-    except FileNotFoundError:
+    if (openssl := shutil.which("openssl")) is None:
         pytest.skip("openssl is not installed")
+    wanted = f"req -x509 -newkey rsa:2048 -nodes -days 2 -keyout {secret} -out {certificate}"
+    named = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
+    subprocess.run([openssl, *wanted.split(), *named], check=True, capture_output=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, secret)
     with MisbehavingServer(tls=context) as secure:

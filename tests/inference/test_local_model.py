@@ -99,7 +99,7 @@ def test_a_reply_counts_tokens_and_says_why_it_ended(batch: OpenVinoBatch) -> No
     assert 20 < cut.usage.input_fresh < 60
     assert whole.text
     assert "<|im_end|>" not in whole.text
-    assert whole.served == "SmolLM2-135M-Instruct.Q4_1"
+    assert whole.served == "smollm2-135m-instruct"
 
 
 def test_a_prompt_over_the_limit_is_rejected_and_the_next_is_answered(

@@ -17,12 +17,14 @@ from .conftest import Writer
 
 
 def forecast_of(write: Writer, rate: float | None = None, **flags: str) -> Forecast:
+    """Forecast the small study under some flags."""
     loaded = load_study(write(), overrides=Overrides(**flags))  # type: ignore[arg-type]
     cells = expand(loaded.study, loaded.population)
     return forecast(loaded.study, cells, personas=12, calls_per_s=rate)
 
 
 def test_calls_follow_from_waves_exposures_and_activation(write: Writer) -> None:
+    """Calls follow from waves exposures and activation."""
     result = forecast_of(write)
     # Four worlds of 12 people, two waves each, two exposures at one half.
     assert [world.turns for world in result.worlds] == [12 * 2 + 12] * 4
@@ -41,10 +43,12 @@ def test_calls_follow_from_waves_exposures_and_activation(write: Writer) -> None
 
 
 def test_the_widest_tick_is_over_all_worlds(write: Writer) -> None:
+    """The widest tick is over all worlds."""
     assert forecast_of(write).widest_tick == 4 * 12
 
 
 def test_a_rule_costs_nothing_and_an_unpriced_model_an_unknown_amount(write: Writer) -> None:
+    """A rule costs nothing and an unpriced model an unknown amount."""
     assert forecast_of(write).cost == 0
     assert forecast_of(write).cost_worst == 0
     unpriced = forecast_of(write, model="api", model_name="other-1")
@@ -54,6 +58,7 @@ def test_a_rule_costs_nothing_and_an_unpriced_model_an_unknown_amount(write: Wri
 
 
 def test_a_priced_model_is_priced_by_its_tokens(write: Writer) -> None:
+    """A priced model is priced by its tokens."""
     result = forecast_of(write, model="api")
     turns = result.calls[0]
     assert turns.typical_cost == turns.input_tokens * 150 + turns.output_tokens * 600
@@ -64,6 +69,7 @@ def test_a_priced_model_is_priced_by_its_tokens(write: Writer) -> None:
 
 
 def test_a_time_is_given_only_where_a_rate_is_known(write: Writer) -> None:
+    """A time is given only where a rate is known."""
     assert forecast_of(write).seconds is None
     assert forecast_of(write, 2.0).seconds == pytest.approx(78)
     assert forecast_of(write, model="api").seconds == pytest.approx(156)
@@ -83,6 +89,7 @@ def test_a_time_is_given_only_where_a_rate_is_known(write: Writer) -> None:
 def test_reflections_are_counted_exactly(
     shown: int, activation: float, every: int, expected: Fraction, worst: int
 ) -> None:
+    """Reflections are counted exactly."""
     scenario = Scenario(
         id="s",
         variant="v",
@@ -95,6 +102,7 @@ def test_reflections_are_counted_exactly(
 
 
 def test_parts_of_the_users_own_are_said_to_be(write: Writer) -> None:
+    """Parts of the user's own are said to be."""
     loaded = load_study(write())
     study = msgspec.structs.replace(loaded.study, agent=AgentSettings(agent="mine:Agent"))
     cells = expand(study, loaded.population)

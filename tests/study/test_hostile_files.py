@@ -20,30 +20,29 @@ from perdure.study.parse import parse
 
 from .conftest import PEOPLE, SAMPLE, Writer
 
-_opened: list[str] = []
-_imported: list[str] = []
-_watching = False
+_seen: list[tuple[str, str]] = []
+_watching: list[bool] = []
 
 
 def _hook(event: str, arguments: tuple[Any, ...]) -> None:
-    if not _watching:
-        return
-    if event == "open":
-        _opened.append(str(arguments[0]))
-    elif event == "import":
-        _imported.append(str(arguments[0]))
+    # A file that is opened by its number is already open.
+    if _watching and event in {"open", "import"} and isinstance(arguments[0], str):
+        _seen.append((event, arguments[0]))
 
 
+# A hook cannot be taken away again, so this one listens only while it is told to.
 sys.addaudithook(_hook)
 
 
 def problems_of(path: Path) -> list[str]:
+    """List what is wrong."""
     with pytest.raises(InvalidStudyError) as caught:
         load_study(path)
     return [str(problem) for problem in caught.value.problems]
 
 
 def named(write: Writer, file: str) -> Path:
+    """Write a study that names this population file."""
     return write(SAMPLE.replace("file: people.csv", f"file: {file}"))
 
 
@@ -69,6 +68,7 @@ def named(write: Writer, file: str) -> Path:
     ],
 )
 def test_a_path_that_leaves_the_folder_is_one_problem(write: Writer, file: str) -> None:
+    """A path that leaves the folder is one problem."""
     path = named(write, file)
     folder = path.parent
     outside = folder.parent / "outside"
@@ -87,6 +87,7 @@ def test_a_path_that_leaves_the_folder_is_one_problem(write: Writer, file: str) 
 
 
 def test_a_link_inside_the_folder_is_followed(write: Writer) -> None:
+    """A link inside the folder is followed."""
     path = named(write, "link.csv")
     (path.parent / "link.csv").symlink_to("people.csv")
     assert len(load_study(path).population.personas) == 12
@@ -94,6 +95,7 @@ def test_a_link_inside_the_folder_is_followed(write: Writer) -> None:
 
 @pytest.mark.parametrize("kind", ["missing", "folder", "pipe", "device"])
 def test_a_study_that_is_not_a_file_is_one_problem(tmp_path: Path, kind: str) -> None:
+    """A study that is not a file is one problem."""
     path = tmp_path / "study.yaml"
     if kind == "folder":
         path.mkdir()
@@ -105,6 +107,7 @@ def test_a_study_that_is_not_a_file_is_one_problem(tmp_path: Path, kind: str) ->
 
 
 def test_both_files_problems_are_listed_together(write: Writer) -> None:
+    """The problems of both files are listed together."""
     path = write(SAMPLE.replace("horizon: 4", "horizon: x"), PEOPLE.replace("r03,0,", "r03,9,"))
     problems = problems_of(path)
     assert [problem.split(": ")[0] for problem in problems] == [
@@ -114,25 +117,24 @@ def test_both_files_problems_are_listed_together(write: Writer) -> None:
 
 
 def test_loading_opens_two_files_imports_nothing_and_creates_nothing(write: Writer) -> None:
+    """Loading opens two files imports nothing and creates nothing."""
     text = SAMPLE.replace("  s1:\n", "  s1:\n    world: evil_plugin:World\n")
     path = write(text)
     (path.parent / "evil_plugin.py").write_text("raise SystemExit('imported')")
     load_study(path)  # whatever Python itself loads late is loaded now
     before = sorted(path.parent.iterdir())
-    global _watching
-    _opened.clear()
-    _imported.clear()
-    _watching = True
+    _seen.clear()
+    _watching.append(True)
     try:
         load_study(path)
     finally:
-        _watching = False
-    assert set(_opened) == {str(path), str(path.parent / "people.csv")}
-    assert _imported == []
+        _watching.clear()
+    assert set(_seen) == {("open", str(path)), ("open", str(path.parent / "people.csv"))}
     assert sorted(path.parent.iterdir()) == before
 
 
 def outcome_of(data: bytes) -> Study | None:
+    """Parse bytes: a study, or at least one problem."""
     found = Findings("study.yaml")
     study = parse(data, found).study
     assert (study is None) == bool(found)
@@ -143,6 +145,7 @@ def outcome_of(data: bytes) -> Study | None:
 @example(b"\xef\xbb\xbfperdure: 1")
 @example(b"brief: [")
 def test_any_bytes_are_a_study_or_problems(data: bytes) -> None:
+    """Any bytes are a study or problems."""
     outcome_of(data)
 
 
@@ -157,6 +160,7 @@ _PIECES = st.sampled_from(
 def test_a_study_with_anything_put_into_it_is_a_study_or_problems(
     changes: list[tuple[int, str]],
 ) -> None:
+    """A study with anything put into it is a study or problems."""
     text = SAMPLE
     for place, piece in changes:
         text = text[:place] + piece + text[place:]
@@ -166,9 +170,11 @@ def test_a_study_with_anything_put_into_it_is_a_study_or_problems(
 @given(st.integers(0, len(SAMPLE)), st.integers(0, 60))
 @settings(max_examples=150, deadline=None)
 def test_a_study_with_a_piece_cut_out_is_a_study_or_problems(start: int, length: int) -> None:
+    """A study with a piece cut out is a study or problems."""
     outcome_of((SAMPLE[:start] + SAMPLE[start + length :]).encode())
 
 
 def test_an_invalid_study_raises_no_other_error(write: Writer) -> None:
+    """An invalid study raises no other error."""
     with pytest.raises(InvalidStudyError):
         load(write(b"\x00"))

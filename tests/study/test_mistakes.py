@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from perdure.base.errors import InvalidStudyError
+from perdure.population import load_study
 from perdure.study.findings import Findings
 from perdure.study.parse import parse
+
+from .conftest import Writer
 
 # (what is replaced, by what, the line of the problem as a text on that line, what it says)
 MISTAKES = [
@@ -23,7 +27,8 @@ MISTAKES = [
     ("name: sample\n", "name: [a]\n", "name:", "`name` is a list"),
     ("name: sample\n", "name: s\u00e4mple\n", "name:", r"'s\xe4mple'"),
     # the types of scalars
-    ("required: true", "required: yes", "required:", "`ontology.attributes.party.required` is `yes`"),
+    ("required: true", "required: yes", "required:",
+     "`ontology.attributes.party.required` is `yes`"),
     ("required: true", "required: no", "required:", "is `no`"),
     ("horizon: 4", "horizon: 0x10", "horizon:", "is `0x10`"),
     ("horizon: 4", "horizon: 4_0", "horizon:", "is `4_0`"),
@@ -47,19 +52,25 @@ MISTAKES = [
     ("seeds: [1, 2]", "seeds: [1, x]", "seeds:", "`seeds[1]` is `x`"),
     ("seeds: [1, 2]", "seeds: [1, 1]", "seeds:", "seed 1 is there twice"),
     ("variants:\n  v1: The first.", "variants: v1", "variants:", "`variants` is not a mapping"),
+    ("column: PID", "colunm: PID", "colunm", "`colunm` in `ontology.attributes.party`"),
+    ("column: age, ", "", "age: {", "`ontology.attributes.age.column` is missing"),
+    ("  file: people.csv\n", "", "id: id", "`population.file` is missing"),
     # ids and references
     ("c1: One thing.", "c 1: One thing.\n    c1: One thing.", "c 1:", "(key)` is `c 1`"),
     ("c2: Another thing.", "c2: Another thing.\n    c2: x", "c2: x", "already on line"),
-    ("question: vote\n    values", "question: votes\n    values", "question: votes", "`votes` is not among"),
+    ("question: vote\n    values", "question: votes\n    values", "question: votes",
+     "`votes` is not among"),
     ("values: {a: 0, b: 1}", "values: {a: 0, c: 1}", "values:", "`c` is not a choice"),
     ("values: {a: 0, b: 1}", "values: {a: 0, b: 0}", "values:", "`0` stands for both"),
     ("wave_question: vote", "wave_question: vot", "wave_question:", "`vot` is not among"),
     ("  wave_question: vote\n", "", "waves:", "no `wave_question`"),
     ("exposure_question: agree", "exposure_question: x", "exposure_question:", "`x` is not among"),
     ("  s1:\n", "  s1:\n    variant: v2\n", "variant: v2", "`v2` is not among the variants"),
-    ("s1:\n    exposures: {1: [c1]", "s1:\n    exposures: {1: [c3]", "{1: [c3]", "`c3` is not among"),
+    ("s1:\n    exposures: {1: [c1]", "s1:\n    exposures: {1: [c3]", "{1: [c3]",
+     "`c3` is not among"),
     ("s1:\n    exposures: {1: [c1]", "s1:\n    exposures: {1: [c1, c1]", "c1, c1", "listed twice"),
-    ("s1:\n    exposures: {1: [c1]", "s1:\n    exposures: {9: [c1]", "{9:", "beyond the last tick, 3"),
+    ("s1:\n    exposures: {1: [c1]", "s1:\n    exposures: {9: [c1]", "{9:",
+     "beyond the last tick, 3"),
     ("waves: [0, 3]", "waves: [0, 4]", "waves:", "wave at tick 4 is beyond the last tick, 3"),
     ("waves: [0, 3]", "waves: [0, 0]", "waves:", "wave 0 is there twice"),
     ("exposures: {1: [c2], 2: [c1]}", "exposures: {1: [c1], 2: [c2]}", "s2:", "the same as `s1`"),
@@ -69,7 +80,8 @@ MISTAKES = [
     ("low: a", "low: z", "low:", "choice `z`"),
     ("claims: {c1: {a: 0.1}}", "claims: {c9: {a: 0.1}}", "c9", "claim `c9`"),
     ("claims: {c1: {a: 0.1}}", "claims: {c1: {z: 0.1}}", "z: 0.1", "choice `z`"),
-    ("seeds: [1, 2]", "seeds: [1, 2]\nroles: {tier_a: apy}", "roles:", "`apy` is not among the models"),
+    ("seeds: [1, 2]", "seeds: [1, 2]\nroles: {tier_a: apy}", "roles:",
+     "`apy` is not among the models"),
     ("b: Bob", "b: annie", "b: annie", "`annie` stands for both `a` and `b`"),
     # people
     ("column: age", "column: vote", "column: vote", "already the held-out outcome"),
@@ -77,7 +89,8 @@ MISTAKES = [
     ("column: age", "column: PID", "column: PID", "already the attribute `party`"),
     ("name: choice", "name: age", "age: {", "has the name of the held-out outcome"),
     ("type: text}", "type: txt}", "type: txt", "is `txt`"),
-    ("label: Party\n", "label: Party\n      unit: points\n", "unit: points", "both a scale and `unit`"),
+    ("label: Party\n", "label: Party\n      unit: points\n", "unit: points",
+     "both a scale and `unit`"),
     ("file: people.csv", "file: people.csv\n  draw: {n: 0}", "draw:", "is `0`"),
     ("file: people.csv", "file: people.csv\n  incomplete: ignore", "incomplete:", "is `ignore`"),
     # models
@@ -88,12 +101,14 @@ MISTAKES = [
     ("input: 0.15", "input: 0.1234567891", "price:", "is `0.1234567891`"),
     ("input: 0.15, ", "", "price:", "`models.api.price.input` is missing"),
     ("base_url: https://example.org/v1", "base_url: file:///etc/passwd", "base_url:", "is `file:"),
-    ("base_url: https://example.org/v1", "base_url: https://u:p@h/v1", "base_url:", "is `https://u"),
+    ("base_url: https://example.org/v1", "base_url: https://u:p@h/v1", "base_url:",
+     "is `https://u"),
     ("key_env: EXAMPLE_API_KEY", "key_env: AWS_SECRET_ACCESS_KEY", "key_env:", "is `AWS_SECRET"),
     ("key_env: EXAMPLE_API_KEY", "key_env: ${HOME}", "key_env:", "is `${HOME}`"),
     ("key_env: EXAMPLE_API_KEY", "key_file: /etc/key", "key_file", "`key_file` in `models.api`"),
     ("provider: http", "provider: htpp", "provider:", "is `htpp`"),
-    ("provider: baseline\n", "provider: baseline\n    base_url: https://h/\n", "base_url: https://h/",
+    ("provider: baseline\n", "provider: baseline\n    base_url: https://h/\n",
+     "base_url: https://h/",
      "means nothing"),
     ("  s1:\n", "  s1:\n    world: os:system()\n", "world:", "is `os:system()`"),
     ("  s1:\n", "  s1:\n    world: ../evil:World\n", "world:", "is `../evil:World`"),
@@ -105,6 +120,7 @@ MISTAKES = [
 
 
 def problems_of(text: str) -> list[tuple[int, str, str]]:
+    """List what is wrong."""
     found = Findings("study.yaml")
     parsed = parse(text.encode(), found)
     assert (parsed.study is None) == bool(found)
@@ -112,11 +128,15 @@ def problems_of(text: str) -> list[tuple[int, str, str]]:
 
 
 def test_the_sample_has_no_problem(sample: str) -> None:
+    """The sample has no problem."""
     assert problems_of(sample) == []
 
 
 @pytest.mark.parametrize(("old", "new", "where", "says"), MISTAKES)
-def test_one_mistake_is_one_problem(sample: str, old: str, new: str, where: str, says: str) -> None:
+def test_one_mistake_is_one_problem(
+    sample: str, write: Writer, old: str, new: str, where: str, says: str
+) -> None:
+    """One mistake is one problem."""
     assert sample.count(old) >= 1
     text = sample.replace(old, new, 1)
     problems = problems_of(text)
@@ -126,9 +146,13 @@ def test_one_mistake_is_one_problem(sample: str, old: str, new: str, where: str,
     assert line in lines
     assert says in wrong
     assert remedy
+    with pytest.raises(InvalidStudyError) as caught:
+        load_study(write(text))
+    assert [problem.wrong for problem in caught.value.problems] == [wrong]
 
 
 def test_all_mistakes_of_a_file_are_listed_at_once_in_its_order(sample: str) -> None:
+    """All mistakes of a file are listed at once in its order."""
     text = (
         sample.replace("title: A vote", "titel: A vote")
         .replace("horizon: 4", "horizon: no")
@@ -147,15 +171,18 @@ def test_all_mistakes_of_a_file_are_listed_at_once_in_its_order(sample: str) -> 
 
 
 def test_a_near_miss_is_suggested(sample: str) -> None:
+    """A near miss is suggested."""
     problems = problems_of(sample.replace("timeline:", "timelime:"))
     assert any(remedy == "Did you mean `timeline`?" for _, _, remedy in problems)
 
 
 def test_a_quoted_number_is_that_number(sample: str) -> None:
+    """A quoted number is that number."""
     assert problems_of(sample.replace("horizon: 4", 'horizon: "4"')) == []
 
 
 def test_a_message_shows_nothing_that_drives_a_terminal(sample: str) -> None:
+    """A message shows nothing that drives a terminal."""
     text = sample.replace("seeds: [1, 2]", "seeds: [1, 2]\nse\u202eeds: 1")
     ((_, wrong, _),) = problems_of(text)
     assert "\u202e" not in wrong
@@ -163,6 +190,7 @@ def test_a_message_shows_nothing_that_drives_a_terminal(sample: str) -> None:
 
 
 def test_a_variant_must_be_named_where_there_are_two(sample: str) -> None:
+    """A variant must be named where there are two."""
     problems = problems_of(sample.replace("variants:\n", "variants:\n  v2: x\n"))
     assert [wrong for _, wrong, _ in problems] == [
         "The scenario `s1` has no variant.",

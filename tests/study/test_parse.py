@@ -21,6 +21,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "vote96" / "study.yaml"
 
 
 def test_every_part_of_the_file_arrives(write: Writer) -> None:
+    """Every part of the file arrives."""
     study = load(write())
     assert [claim.id for claim in study.brief.claims] == ["c1", "c2"]
     assert study.ontology.attributes[0] == AttributeSpec(
@@ -60,6 +61,7 @@ def test_every_part_of_the_file_arrives(write: Writer) -> None:
 
 
 def test_a_scenario_overrides_the_timeline(write: Writer, sample: str) -> None:
+    """A scenario overrides the timeline."""
     text = sample.replace("  s1:\n", "  s1:\n    horizon: 9\n    waves: [8]\n")
     first, second = load(write(text)).scenarios
     assert (first.horizon, first.waves) == (9, (8,))
@@ -67,23 +69,27 @@ def test_a_scenario_overrides_the_timeline(write: Writer, sample: str) -> None:
 
 
 def test_prices_are_exact(write: Writer) -> None:
+    """Prices are exact."""
     study = load(write(), overrides=Overrides(model="api"))
     assert study.models["tier_a"].price == Price(input_fresh=150_000_000, output=600_000_000)
     assert study.models["tier_b"] == study.models["tier_a"]
 
 
 def test_layout_and_comments_change_nothing(write: Writer, sample: str) -> None:
+    """Layout and comments change nothing."""
     one = load(write())
     other = load(write(sample.replace("seeds: [1, 2]", "seeds:   # two\n  - '1'\n  - 2")))
     assert canonical.encode(one) == canonical.encode(other)
 
 
 def test_settings_reach_a_plug_in_as_text(write: Writer, sample: str) -> None:
+    """Settings reach a plug in as text."""
     text = sample.replace("  s1:\n", "  s1:\n    settings: {a: no, b: [1, {c: 0x1}]}\n")
     assert load(write(text)).scenarios[0].settings == {"a": "no", "b": ["1", {"c": "0x1"}]}
 
 
 def test_roles_choose_models(write: Writer, sample: str) -> None:
+    """Roles choose models."""
     text = sample.replace("seeds:", "roles: {tier_a: baseline, tier_b: api}\nseeds:")
     study = load(write(text))
     assert {role: spec.pin.provider for role, spec in study.models.items()} == {
@@ -93,6 +99,7 @@ def test_roles_choose_models(write: Writer, sample: str) -> None:
 
 
 def test_the_example_is_valid() -> None:
+    """The example is valid."""
     study = load(EXAMPLE)
     assert len(study.scenarios) == 2
     assert len(study.brief.claims) == 8
@@ -100,6 +107,7 @@ def test_the_example_is_valid() -> None:
 
 
 def test_the_examples_other_models_are_a_flag_away() -> None:
+    """The example's other models are a flag away."""
     local = load(EXAMPLE, overrides=Overrides(model="local", n=30))
     assert local.models["tier_a"].pin.model == "smollm2-135m-instruct"
     assert local.population.draw == 30
@@ -125,12 +133,14 @@ def test_the_examples_other_models_are_a_flag_away() -> None:
 def test_a_flag_that_does_not_fit_is_a_usage_error(
     write: Writer, flags: Overrides, says: str
 ) -> None:
+    """A flag that does not fit is a usage error."""
     with pytest.raises(UsageError) as caught:
         load(write(), overrides=flags)
     assert says in str(caught.value)
 
 
 def test_another_models_name_drops_price_and_served_names(write: Writer) -> None:
+    """Another model's name drops price and served names."""
     flags = Overrides(model="api", model_name="other-1", key_file="/run/key")
     spec = load(write(), overrides=flags).models["tier_a"]
     assert spec.price is None
@@ -142,6 +152,7 @@ def test_another_models_name_drops_price_and_served_names(write: Writer) -> None
 
 
 def test_weights_are_pinned_by_their_content(write: Writer, tmp_path: Path) -> None:
+    """Weights are pinned by their content."""
     weights = tmp_path / "w.gguf"
     weights.write_bytes(b"weights")
     spec = load(write(), overrides=Overrides(model="local", weights=str(weights))).models["tier_a"]
@@ -151,10 +162,16 @@ def test_weights_are_pinned_by_their_content(write: Writer, tmp_path: Path) -> N
 
 
 def test_the_flags_that_were_given_are_named() -> None:
-    assert Overrides(n=3, model_name="m").flags() == {"--n": "3", "--model-name": "m"}
+    """The flags that were given are named."""
+    given = Overrides(n=3, model_name="m")
+    assert given.flags() == {"--n": "3", "--model-name": "m"}
+    assert Overrides.of_flags({**given.flags(), "--workers": "2"}) == given
+    with pytest.raises(UsageError):
+        Overrides.of_flags({"--n": "many"})
 
 
 def test_the_error_names_file_and_line(write: Writer, sample: str) -> None:
+    """The error names file and line."""
     path = write(sample.replace("horizon: 4", "horizon: four"))
     with pytest.raises(InvalidStudyError) as caught:
         load(path)

@@ -12,6 +12,7 @@ from perdure.study.yaml_reader import BYTES_MAX, LINES_MAX, NODES_MAX, read_yaml
 
 
 def read(data: bytes) -> tuple[Node | None, list[tuple[int, str]]]:
+    """Read bytes and list the problems by line."""
     found = Findings("study.yaml")
     node = read_yaml(data, found)
     return node, [(problem.line, problem.wrong) for problem in found.listed()]
@@ -36,6 +37,7 @@ def read(data: bytes) -> tuple[Node | None, list[tuple[int, str]]]:
     ],
 )
 def test_a_plain_scalar_stays_the_text_that_was_written(written: str) -> None:
+    """A plain scalar stays the text that was written."""
     node, problems = read(f"key: {written}\n".encode())
     assert problems == []
     assert isinstance(node, Table)
@@ -43,6 +45,7 @@ def test_a_plain_scalar_stays_the_text_that_was_written(written: str) -> None:
 
 
 def test_every_node_knows_its_line() -> None:
+    """Every node knows its line."""
     node, problems = read(b"# first\na: 1\nb:\n  - x\n  - y\nc: |\n  text\nd: {e: 1,\n  f: 2}\n")
     assert problems == []
     assert isinstance(node, Table)
@@ -61,6 +64,7 @@ def test_every_node_knows_its_line() -> None:
 
 
 def test_a_byte_order_mark_and_windows_line_ends_are_fine() -> None:
+    """A byte order mark and windows line ends are fine."""
     node, problems = read("\ufeffa: 1\r\nb: 2\r\n".encode())
     assert problems == []
     assert isinstance(node, Table)
@@ -104,6 +108,7 @@ BOMB = b"a: &a [x, x]\nb: &b [*a, *a, *a]\nc: [*b, *b, *b]\n"
     ],
 )
 def test_each_trick_is_one_problem_on_its_line(data: bytes, line: int, says: str) -> None:
+    """Each trick is one problem on its line."""
     _, problems = read(data)
     assert len(problems) == 1, problems
     assert problems[0][0] == line
@@ -111,6 +116,7 @@ def test_each_trick_is_one_problem_on_its_line(data: bytes, line: int, says: str
 
 
 def test_an_alias_bomb_is_refused_at_every_anchor_and_alias() -> None:
+    """An alias bomb is refused at every anchor and alias."""
     _, problems = read(BOMB)
     assert [line for line, _ in problems] == [1, 2, 2, 3]
     assert sum("anchor" in wrong for _, wrong in problems) == 2
@@ -118,11 +124,13 @@ def test_an_alias_bomb_is_refused_at_every_anchor_and_alias() -> None:
 
 @given(st.binary(max_size=300))
 def test_any_bytes_give_a_tree_or_a_problem(data: bytes) -> None:
+    """Any bytes give a tree or a problem."""
     node, problems = read(data)
     assert node is not None or problems
 
 
 @given(st.text(alphabet="{}[]&*!|>%-:?,#'\"\\ \nabUFx0", max_size=80))
 def test_any_punctuation_gives_a_tree_or_a_problem(text: str) -> None:
+    """Any punctuation gives a tree or a problem."""
     node, problems = read(text.encode())
     assert node is not None or problems

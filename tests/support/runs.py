@@ -175,9 +175,7 @@ def full_batch(head: Head, horizon: int = 3, padding: int = 0) -> Batch:
             "p2",
         ),
         (
-            ScoreGiven(
-                turn=later + 2, question=question, unscorable=UnscorableCause.UNDECIDED
-            ),
+            ScoreGiven(turn=later + 2, question=question, unscorable=UnscorableCause.UNDECIDED),
             "p2",
         ),
         (_cost(1, "answer", amount=300), "p2"),

@@ -1,4 +1,4 @@
-"""The survey world shows what the scenario schedules, to whom the plan lets it, and counts truly."""
+"""The survey world shows what is scheduled, to whom the plan lets it, and counts truly."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from perdure.base.chance import Stream
 from perdure.base.errors import PluginError
-from perdure.records.presentation import CompletedTurn, Plan, WorldDelta
+from perdure.records.presentation import CompletedTurn, Plan, Presentation, WorldDelta
 from perdure.records.scenario import Header
 from perdure.testing.contracts import example_header
 from perdure.world import SurveyWorld
@@ -29,7 +29,7 @@ def with_scenario(header: Header, **changes: object) -> Header:
     return msgspec.structs.replace(header, scenario=scenario)
 
 
-def on(delta: WorldDelta, channel: str) -> dict[str, object]:
+def on(delta: WorldDelta, channel: str) -> dict[str, Presentation]:
     """Give a delta's presentations on a channel, by persona."""
     return {p.persona: p for p in delta.presentations if p.impression.channel == channel}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from perdure.agent.facts import facts_of
 from perdure.agent.persona import PersonaAgent
 from perdure.agent.port import Agent, CallFailedError, JobModels, Models
 from perdure.agent.state import advance, advance_by
@@ -14,4 +15,5 @@ __all__ = [
     "PersonaAgent",
     "advance",
     "advance_by",
+    "facts_of",
 ]

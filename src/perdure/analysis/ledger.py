@@ -9,6 +9,7 @@ from perdure.analysis.models import answered_by
 from perdure.analysis.source import RecordSource
 from perdure.records.events import Cost
 from perdure.records.record import Record
+from perdure.records.registry import WorldState
 from perdure.records.study import Study
 
 
@@ -28,7 +29,11 @@ class WorldCost(Record):
 
 
 class Ledger(Record):
-    """Spend summed from cost events, by stage (what a call was for), model, world and source."""
+    """Spend summed from cost events, by stage (what a call was for), model, world and source.
+
+    `unfinished` worlds have not reached their end: a call of a tick that did not close is not in
+    their record, and its cost is unknown.
+    """
 
     run_id: str
     currency: str
@@ -38,6 +43,7 @@ class Ledger(Record):
     by_model: tuple[NamedSum, ...]
     by_world: tuple[WorldCost, ...]
     by_source: tuple[NamedSum, ...]
+    unfinished: int
     agrees: bool
 
 
@@ -81,5 +87,10 @@ def build_ledger(source: RecordSource) -> Ledger:
         by_model=by(lines, lambda key: key.model),
         by_world=tuple(worlds),
         by_source=by(lines, lambda key: key.source),
+        unfinished=sum(
+            world.world_id not in outcomes
+            or outcomes[world.world_id].state is not WorldState.COMPLETED
+            for world in source.worlds
+        ),
         agrees=all(world.agrees for world in worlds),
     )

@@ -11,7 +11,7 @@ from perdure.records.study import ModelSpec
 
 STATEMENTS = {
     "baseline": "answers by a declared rule, not a language model",
-    "scripted": "answers from a script, not a language model",
+    "scripted": "model answers from a script, not a language model",
 }
 
 
@@ -54,6 +54,6 @@ def answered_by(specs: Mapping[str, ModelSpec]) -> str:
     pins = dict.fromkeys((spec.pin.provider, spec.pin.model) for spec in specs.values())
     parts = []
     for provider, model in pins:
-        called = provider if provider == model else f"{provider} ({model})"
-        parts.append(f"{called}: {STATEMENTS[provider]}" if provider in STATEMENTS else called)
+        called = provider if provider == model else f"{provider} {model}"
+        parts.append(f"{called} ({STATEMENTS[provider]})" if provider in STATEMENTS else called)
     return "; ".join(parts)

@@ -28,6 +28,10 @@ BRIER = (
     "seeds, that name it; mean over personas of the summed squared error over the choices "
     "(0 perfect, 2 certain and always wrong)."
 )
+YARDSTICK = (
+    "The constant answers are chosen from the real values themselves, so they are yardsticks that "
+    "only hindsight has; they are judged on the same answers as the model."
+)
 SPREAD = (
     "Change: share at the last wave minus share at the first, over personas scored at both; "
     "its spread is the standard deviation over seeds (n - 1)."
@@ -158,6 +162,7 @@ def build_report(source: RecordSource, *, grouped_by: str = "") -> Report:
             changes=changes,
             readings=readings,
             cost=spent,
+            unfinished=sum(world.state is not WorldState.COMPLETED for world in worlds),
         ),
         cost=CostReport(
             currency=source.entry.currency,
@@ -167,7 +172,7 @@ def build_report(source: RecordSource, *, grouped_by: str = "") -> Report:
             by_purpose=by(lines, lambda key: key.purpose),
             by_source=by(lines, lambda key: key.source),
         ),
-        notes={"brier": BRIER, "change": SPREAD},
+        notes={"brier": BRIER, "yardstick": YARDSTICK, "change": SPREAD},
     )
 
 

@@ -30,6 +30,7 @@ def gaps(
     changes: Sequence[Change],
     readings: Sequence[WorldReading],
     cost: CostSum,
+    unfinished: int,
 ) -> tuple[Gap, ...]:
     """List every gap of a report, the ones that touch its main figures first."""
     found: list[Gap] = []
@@ -56,6 +57,9 @@ def gaps(
     if cost.usage_unknown:
         why = "no token counts were reported for these attempts"
         found.append(Gap(what="tokens", why=why, count=cost.usage_unknown, of=cost.attempts))
+    if unfinished:
+        why = "worlds not at their end: calls of a tick that did not close are not in the record"
+        found.append(Gap(what="cost", why=why, count=unfinished, of=len(readings)))
     return tuple(found)
 
 

@@ -28,13 +28,13 @@ app = typer.Typer(
 def options(
     context: typer.Context,
     *,
-    version: Annotated[
+    version: Annotated[  # noqa: ARG001 - its callback prints it
         bool,
         typer.Option(
             "--version", help="Print the version and exit.", callback=print_version, is_eager=True
         ),
     ] = False,
-    debug: Annotated[
+    debug: Annotated[  # noqa: ARG001 - `entry` reads it
         bool,
         typer.Option("--debug", help="On a bug, show where it happened (or PERDURE_DEBUG=1)."),
     ] = False,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from perdure.analysis.costs import CostSum, NamedSum
 from perdure.analysis.ledger import Ledger
 from perdure.base.money import show
-from perdure.cli.figures import UNKNOWN, count, spend
+from perdure.cli.figures import UNKNOWN, count, plural, spend
 from perdure.cli.tables import heading, paragraph, table
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def ledger_parts(ledger: Ledger, folder: str) -> Iterator[RenderableType]:
     """Draw a ledger: the total, its parts, and whether the registry agrees."""
     total = spend(ledger.total.amount, ledger.total.unknown, ledger.currency)
     yield paragraph(f"Ledger of {folder}: {total}", style="bold")
-    yield paragraph(f"Answers from {ledger.answered_by}.")
+    yield paragraph(f"Model: {ledger.answered_by}.")
     yield paragraph("Summed from the cost events of the record.")
     yield heading("By stage")
     yield cost_table("purpose", ledger.by_purpose, ledger.currency)
@@ -48,7 +48,13 @@ def ledger_parts(ledger: Ledger, folder: str) -> Iterator[RenderableType]:
         for world in ledger.by_world
     ]
     columns = ["world", "scenario", "seed", *_columns(ledger.currency)]
-    yield table(columns, rows, left=2, ids=True)
+    yield table(columns, rows, left=2, ids=2)
+    if ledger.unfinished:
+        yield paragraph(
+            f"\n{ledger.unfinished} of {plural(len(ledger.by_world), 'world')} not at their end: "
+            "calls of a tick that did not close are not in the record, and their cost is unknown, "
+            "not zero."
+        )
     yield from _agreement(ledger)
 
 

@@ -69,7 +69,7 @@ def _parts(manifest: Manifest, target: str, manifest_name: str) -> Iterator[Rend
     yield table(["table", "rows"], [[name, count(rows)] for name, rows in tables.items()])
     yield paragraph("")
     rows = [[world.world_id, count(world.events), count(world.turns)] for world in manifest.worlds]
-    yield table(["world", "events", "turns"], rows, ids=True)
+    yield table(["world", "events", "turns"], rows, ids=1)
     yield paragraph("")
     yield digests((world.world_id, world.digest) for world in manifest.worlds)
     yield paragraph(f"\nHashes of every file are in {target}/{manifest_name}.")

@@ -20,7 +20,7 @@ def plan_parts(study: Study, forecast: Forecast) -> Iterator[RenderableType]:
     """Draw every part of a forecast in order."""
     currency = forecast.currency
     yield paragraph(f"Plan of {study.name}: {study.brief.title}", style="bold")
-    yield paragraph(f"Answers from {answered_by(study.models)}.")
+    yield paragraph(f"Model: {answered_by(study.models)}.")
     yield paragraph(
         f"{plural(forecast.personas, 'persona')}, {plural(len(forecast.worlds), 'world')}, "
         f"{count(forecast.calls_total)} calls expected, {count(forecast.calls_worst)} at most, "
@@ -66,7 +66,7 @@ def plan_parts(study: Study, forecast: Forecast) -> Iterator[RenderableType]:
         for world in forecast.worlds
     ]
     columns = ["world", "scenario", "seed", "ticks", "turns expected", "turns at most"]
-    yield table(columns, rows, left=2, ids=True)
+    yield table(columns, rows, left=2, ids=2)
 
 
 def _call(part: CallForecast, currency: str) -> list[str]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO
 
+from perdure.base.text import one_line
 from perdure.cli.figures import count, duration, plural, spend
 from perdure.cli.output import console_for, write_error
 from perdure.records.result import Progress
@@ -107,15 +108,20 @@ def _live(stream: IO[str], title: str) -> Iterator[Observer]:
     from rich.text import Text  # noqa: PLC0415 - rich is heavy
 
     console = console_for(stream)
+    last: list[Progress] = []
     with Live(console=console, auto_refresh=False, transient=True, redirect_stdout=False) as live:
 
         def observe(progress: Progress) -> None:
+            last[:] = [progress]
             width = min(BAR_WIDTH_MAX, max(10, console.width - 2))
             drawn = Group(
-                Text(f"{title}: {where_text(progress)}", style="bold"),
+                Text(f"{one_line(title)}: {where_text(progress)}", style="bold"),
                 Text(bar(done(progress), width), style="green"),
                 Text(pace_text(progress)),
             )
             live.update(drawn, refresh=True)
 
         yield observe
+    for progress in last:
+        # The drawing is gone: leave one line of how far it came.
+        write_error(f"perdure: {progress_text(progress)}")

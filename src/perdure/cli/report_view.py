@@ -11,6 +11,7 @@ from perdure.analysis.prediction import Fit, GroupFit, Prediction
 from perdure.analysis.report import Outcome, Report
 from perdure.cli.cost_view import cost_table
 from perdure.cli.figures import count, percent, plural, points, score, spend, spread
+from perdure.cli.headline_view import headlines
 from perdure.cli.tables import heading, paragraph, table
 
 if TYPE_CHECKING:
@@ -25,11 +26,22 @@ def report_parts(report: Report, folder: str) -> Iterator[RenderableType]:
     yield paragraph(f"{folder}, run {report.run_id}, {report.state}")
     if report.partial:
         yield paragraph(f"\n{report.partial}", style="bold")
+    yield heading("In short")
+    for line in headlines(report):
+        yield paragraph(line, indent=2)
     yield from _models(report.models)
     if report.outcome is not None:
+        yield heading(f"Held-out outcome: {report.outcome.name}")
+        yield paragraph(report.outcome.question, indent=2)
+        yield paragraph(
+            f"Known for {count(report.outcome.known)} of {count(report.outcome.personas)} "
+            "personas. Shares below are of scored answers; beside each stands the real one.",
+            indent=2,
+        )
         for prediction in report.predictions:
             yield from _prediction(prediction, report.outcome, report.grouped_by_label)
         if report.predictions:
+            yield paragraph(f"\n{report.notes['yardstick']}", style="dim")
             yield paragraph(report.notes["brier"], style="dim")
         yield from _changes(report.changes, report.outcome, report.notes["change"])
     yield from _activation(report)
@@ -41,8 +53,11 @@ def report_parts(report: Report, folder: str) -> Iterator[RenderableType]:
 def _models(models: Sequence[ModelUse]) -> Iterator[RenderableType]:
     yield heading("Who answered")
     for use in models:
-        statement = f" ({use.statement})" if use.statement else ""
-        yield paragraph(f"  {use.role}: {use.provider}, {use.model}{statement}; {_served(use)}")
+        name = use.model if use.model == use.provider else f"{use.model} ({use.provider})"
+        yield paragraph(f"{use.role}: {name}, {_served(use)}", indent=2)
+    for provider, statement in {use.provider: use.statement for use in models}.items():
+        if statement:
+            yield paragraph(f"The {provider} {statement}.", indent=2)
 
 
 def _served(use: ModelUse) -> str:
@@ -64,9 +79,11 @@ def _prediction(
         f"{outcome.name}: predicted and real, {prediction.scenario}, wave at tick {prediction.tick}"
     )
     if prediction.same_as:
-        yield paragraph(f"  Every answer is the same as in {prediction.same_as}, shown above.")
+        yield paragraph(
+            f"  Every answer is the same as in {prediction.same_as}, shown above.", indent=2
+        )
         return
-    yield paragraph(f"  {_denominators(prediction.overall)}, {seeds}")
+    yield paragraph(f"{_denominators(prediction.overall)}, {seeds}", indent=2)
     yield _shares(prediction, outcome, grouped_by)
     yield paragraph("")
     yield _yardsticks(prediction, outcome, grouped_by)
@@ -92,7 +109,7 @@ def _shares(prediction: Prediction, outcome: Outcome, grouped_by: str) -> Render
     parts.extend((group.label, group) for group in prediction.groups)
     name = grouped_by or "group"
     if len(outcome.choices) <= CHOICES_WIDE_MAX:
-        named = [f"{label} {kind}" for label in outcome.choices.values() for kind in ("", "real")]
+        named = [name for label in outcome.choices.values() for name in (label, "real")]
         rows = [_wide_row(label, group) for label, group in parts]
         return table([name, "scored", *named, "accuracy", "Brier"], rows)
     rows = [row for label, group in parts for row in _long_rows(label, group, outcome)]
@@ -121,10 +138,10 @@ def _yardsticks(prediction: Prediction, outcome: Outcome, grouped_by: str) -> Re
     constant = outcome.choices.get(overall.always_choice, overall.always_choice)
     rows = [
         _fit_row("these answers", overall.fit),
-        _fit_row(f"always {constant} (the most common real value)", overall.always),
+        _fit_row(f"always {constant} (most common)", overall.always),
     ]
     if prediction.always_by_group is not None:
-        label = f"always the most common one by {grouped_by}"
+        label = f"most common by {grouped_by}"
         rows.append(_fit_row(label, prediction.always_by_group))
     rows.extend(
         _fit_row(f"world {world.world_id} (seed {world.seed}) alone", world.fit)
@@ -142,45 +159,64 @@ def _changes(changes: Sequence[Change], outcome: Outcome, note: str) -> Iterator
     if not changes:
         return
     yield heading(f"{outcome.name}: change between waves, in percentage points")
-    rows = []
-    for change in changes:
-        for choice in change.choices:
-            seeds = " ".join(points(seed.change.get(choice.choice)) for seed in change.seeds)
-            rows.append(
-                [
-                    change.scenario,
-                    outcome.choices.get(choice.choice, choice.choice),
-                    f"{change.first} to {change.last}",
-                    points(choice.mean),
-                    "not measurable" if choice.sd is None else spread(choice.sd),
-                    seeds,
-                ]
-            )
-    yield table(["scenario", "choice", "ticks", "mean", "sd", "by seed"], rows, left=3)
+    if any(change.seeds for change in changes):
+        rows = [
+            [
+                change.scenario,
+                f"{change.first} to {change.last}",
+                outcome.choices.get(choice.choice, choice.choice),
+                points(choice.mean),
+                "not measurable" if choice.sd is None else spread(choice.sd),
+                str(choice.seeds),
+            ]
+            for change in changes
+            for choice in change.choices
+        ]
+        columns = ["scenario", "ticks", "choice", "mean", "sd over seeds", "seeds"]
+        yield table(columns, rows, left=3)
+        yield paragraph("")
+        yield _changes_by_world(changes, outcome)
     for change in changes:
         yield from _change_notes(change)
     yield paragraph(note, style="dim")
 
 
+def _changes_by_world(changes: Sequence[Change], outcome: Outcome) -> RenderableType:
+    rows = [
+        [
+            seed.world_id,
+            change.scenario,
+            str(seed.seed),
+            count(seed.paired),
+            count(seed.moved),
+            count(seed.unpaired),
+            *(points(seed.change.get(choice)) for choice in outcome.choices),
+        ]
+        for change in changes
+        for seed in change.seeds
+    ]
+    named = list(outcome.choices.values())
+    columns = ["world", "scenario", "seed", "at both", "moved", "left out", *named]
+    return table(columns, rows, left=2, ids=2)
+
+
 def _change_notes(change: Change) -> Iterator[RenderableType]:
-    for seed in change.seeds:
-        yield paragraph(
-            f"  {change.scenario}, seed {seed.seed} (world {seed.world_id}): {count(seed.paired)} "
-            f"scored at both waves, {count(seed.moved)} of them moved, "
-            f"{count(seed.unpaired)} left out"
-        )
     if change.unmeasured:
-        yield paragraph(f"  {change.scenario}: {change.unmeasured}.")
+        yield paragraph(f"{change.scenario}: {change.unmeasured}.", indent=2)
     for same in change.identical:
         names = ", ".join(str(seed) for seed in same)
         yield paragraph(
-            f"  {change.scenario}: the answers of seeds {names} are identical, so their spread "
-            "measures nothing."
+            f"{change.scenario}: the answers of seeds {names} are identical, so their spread "
+            "measures nothing.",
+            indent=2,
         )
 
 
 def _activation(report: Report) -> Iterator[RenderableType]:
     yield heading("Activations at exposure ticks: scheduled and realised")
+    if not any(world.activation.ticks for world in report.worlds):
+        yield paragraph("No exposure tick has closed.", indent=2)
+        return
     rows = [
         [
             world.world_id,
@@ -194,13 +230,15 @@ def _activation(report: Report) -> Iterator[RenderableType]:
         for world in report.worlds
     ]
     columns = ["world", "scenario", "ticks", "scheduled", "realised", "thinned", "dropped"]
-    yield table(columns, rows, left=2, ids=True)
+    yield table(columns, rows, left=2, ids=2)
 
 
 def _gaps(report: Report) -> Iterator[RenderableType]:
     yield heading("What was not measured, and why")
     if not report.gaps:
-        yield paragraph("  Nothing: every turn was taken and scored, every amount is known.")
+        yield paragraph(
+            "Nothing: every turn was taken and scored, every amount is known.", indent=2
+        )
         return
     rows = [
         [gap.what, gap.why, f"{count(gap.count)} of {count(gap.of)}" if gap.of else ""]
@@ -213,6 +251,8 @@ def _cost(report: Report) -> Iterator[RenderableType]:
     cost = report.cost
     total = spend(cost.total.amount, cost.total.unknown, cost.currency)
     yield heading(f"Cost: {total} over {plural(cost.total.attempts, 'attempt')}")
+    if not cost.total.attempts:
+        return
     yield cost_table("model", cost.by_model, cost.currency)
     yield paragraph("")
     yield cost_table("purpose", cost.by_purpose, cost.currency)
@@ -237,7 +277,7 @@ def _worlds(report: Report) -> Iterator[RenderableType]:
         for world in report.worlds
     ]
     columns = ["world", "scenario", "seed", "state", "ticks", "turns", "failed", "events read"]
-    yield table(columns, rows, left=2, ids=True)
+    yield table(columns, rows, left=2, ids=2)
     for world in report.worlds:
         if world.cause:
-            yield paragraph(f"  {world.world_id}: {world.cause}")
+            yield paragraph(f"{world.world_id}: {world.cause}", indent=2)

@@ -17,6 +17,17 @@ if TYPE_CHECKING:
 
     from perdure.records.result import RunResult
 
+NEXT = (
+    ("verify", "check the record"),
+    ("ledger", "what it cost"),
+    ("export", "Parquet, one row per turn"),
+)
+NEXT_PARTIAL = (
+    ("status", "how far it is"),
+    ("verify", "check the record"),
+    ("ledger", "what it cost"),
+)
+
 HELP = """\
 Run a study, record it, and end with its report.
 
@@ -103,20 +114,21 @@ def run(
     if json:
         write_json({"result": result, "report": report})
     else:
-        show(*report_parts(report, str(out)), *_ending(result))
+        show(*_cause(result), *report_parts(report, str(out)), *_next(result))
     return result.exit_status
 
 
-def _ending(result: RunResult) -> Iterator[RenderableType]:
-    from perdure.cli.tables import heading, paragraph  # noqa: PLC0415 - heavy
+def _cause(result: RunResult) -> Iterator[RenderableType]:
+    from perdure.cli.tables import paragraph  # noqa: PLC0415 - heavy
 
     if result.cause:
-        yield heading("Why it ended early")
-        yield paragraph(f"  {result.cause}")
+        yield paragraph("Why the run did not come to its end", style="bold")
+        yield paragraph(f"{result.cause}\n", indent=2)
+
+
+def _next(result: RunResult) -> Iterator[RenderableType]:
+    from perdure.cli.tables import heading, paragraph  # noqa: PLC0415 - heavy
+
     yield heading("Where to go next")
-    for command, what in (
-        ("verify", "check the record"),
-        ("ledger", "what it cost"),
-        ("export", "Parquet, one row per turn"),
-    ):
-        yield paragraph(f"  perdure {command} {result.folder}    {what}")
+    for command, what in NEXT if result.state == "completed" else NEXT_PARTIAL:
+        yield paragraph(f"perdure {command} {result.folder}    {what}", indent=2)

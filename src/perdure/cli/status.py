@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from perdure.analysis.standing import Standing
+    from perdure.records.result import Progress
+
+STATUS_NAME = "status.json"
+STATUS_BYTES_MAX = 65_536
 
 HELP = """\
 Show how far a run is: its state, its worlds, what it spent.
@@ -42,35 +47,53 @@ def status(folder: RunFolder, *, json: Json = False) -> int:
 
     """
     from perdure.analysis.standing import standing  # noqa: PLC0415 - heavy
-    from perdure.cli.output import show, write_json  # noqa: PLC0415 - heavy
+    from perdure.cli.output import as_tree, show, write_json  # noqa: PLC0415 - heavy
     from perdure.cli.record import opened  # noqa: PLC0415 - heavy
     from perdure.trace.lock import is_held  # noqa: PLC0415 - heavy
 
     held = is_held(folder)
     with opened(folder) as record:
         found = standing(record.entry, record.worlds, record.outcomes, record.log, held=held)
+    progress = latest(folder) if held else None
     if json:
-        write_json(found)
+        write_json({**as_tree(found), "progress": as_tree(progress)})
     else:
-        show(*_parts(found, str(folder)))
+        show(*_parts(found, str(folder), progress))
     return EXIT_DONE
 
 
-def _parts(found: Standing, folder: str) -> Iterator[RenderableType]:
+def latest(folder: Path) -> Progress | None:
+    """Read what a live run last said of its pace; None if it has not said anything readable."""
+    import msgspec  # noqa: PLC0415 - heavy
+
+    from perdure.records.result import Progress  # noqa: PLC0415 - heavy
+
+    try:
+        with (folder / STATUS_NAME).open("rb") as file:
+            return msgspec.json.decode(file.read(STATUS_BYTES_MAX), type=Progress)
+    except (OSError, msgspec.MsgspecError):
+        return None  # a glance for people: the registry's own figures are shown either way
+
+
+def _parts(found: Standing, folder: str, progress: Progress | None) -> Iterator[RenderableType]:
     from perdure.cli.figures import count, plural, spend  # noqa: PLC0415 - heavy
+    from perdure.cli.progress import pace_text  # noqa: PLC0415 - heavy
     from perdure.cli.tables import paragraph, table  # noqa: PLC0415 - heavy
 
     yield paragraph(f"{folder}: {found.state}", style="bold")
     if found.cause:
         yield paragraph(found.cause)
-    yield paragraph(f"Answers from {found.answered_by}.")
+    yield paragraph(f"Model: {found.answered_by}.")
     yield paragraph(
         f"{found.worlds_completed} of {plural(len(found.worlds), 'world')} completed, "
         f"{count(found.ticks_closed)} of {plural(found.ticks, 'tick')} closed, "
         f"{plural(found.turns, 'turn')} taken, {count(found.turns_failed)} failed, "
         f"{plural(found.calls, 'call')}, "
-        f"{spend(found.cost, found.unknown_costs, found.currency)}\n"
+        f"{spend(found.cost, found.unknown_costs, found.currency)}"
     )
+    if progress is not None:
+        yield paragraph(f"Now: {pace_text(progress)}")
+    yield paragraph("")
     rows = [
         [
             world.world_id,
@@ -85,7 +108,7 @@ def _parts(found: Standing, folder: str) -> Iterator[RenderableType]:
         for world in found.worlds
     ]
     columns = ["world", "scenario", "seed", "state", "ticks", "turns", "failed", "spend"]
-    yield table(columns, rows, left=2, ids=True)
+    yield table(columns, rows, left=2, ids=2)
     for world in found.worlds:
         if world.cause:
             yield paragraph(f"{world.world_id}: {world.cause}")

@@ -73,9 +73,9 @@ def _parts(report: RunReport, folder: str) -> Iterator[RenderableType]:
     if findings:
         yield paragraph("")
     rows = [
-        [world.world_id, count(world.events), str(world.tick) if world.digest else "none"]
+        [world.world_id, count(world.events), str(world.tick) if world.tick >= 0 else "none"]
         for world in report.worlds
     ]
-    yield table(["world", "events", "last closed tick"], rows, ids=True)
+    yield table(["world", "events", "last closed tick"], rows, ids=1)
     yield paragraph("")
     yield digests((world.world_id, world.digest or "not started") for world in report.worlds)

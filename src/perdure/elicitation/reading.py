@@ -115,9 +115,14 @@ def _standing(mention: _Named) -> Standing:
         return Standing.REASON
     if words.DECISION_BEFORE.search(before) or words.DECISION_AFTER.search(mention.after):
         return Standing.DECIDED
-    if opener == "if":
-        return Standing.ASIDE
-    alone = _is_only_a_name(before, mention.after) or _is_what_i_do(before)
+    return Standing.ASIDE if opener == "if" else _by_itself(before, mention.after)
+
+
+def _by_itself(before: str, after: str) -> Standing:
+    """Read a mention that no word of choosing goes with: an answer is little else than its name."""
+    if words.I_AM_JUST_BEFORE.search(before):
+        return Standing.PLAIN
+    alone = _is_only_a_name(before, after) or _is_what_i_do(before)
     return Standing.DECIDED if alone else Standing.PLAIN
 
 
@@ -125,11 +130,15 @@ def _denial(mention: _Named) -> Standing | None:
     """Read what speaks against a mention; None if nothing does."""
     own = words.MENTION.split(mention.before)[-1]
     before = mention.before
-    if words.PARTLY.search(before):
+    if words.PARTLY.search(before) or words.UNDECIDED.search(before):
         return Standing.ASIDE
     if words.NEGATION.search(before):
         return Standing.DENIED
-    if words.AGAINST.search(own) or words.SHORTCOMING_AFTER.search(mention.after):
+    if (
+        words.NAME_JUST_BEFORE.search(own)
+        or words.AGAINST.search(own)
+        or words.SHORTCOMING_AFTER.search(mention.after)
+    ):
         return Standing.ASIDE
     return None
 

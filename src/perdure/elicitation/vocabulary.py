@@ -161,9 +161,12 @@ THIRD_PERSON = re.compile(
     r"|(?:my|our|his|her|their) (?:wife|husband|spouse|partner|friends?|family|parents?|father"
     r"|mother|dad|mom|brother|sister|son|daughter|kids|neighbou?rs?|boss|co-?workers?|party))\b"
 )
+# "I am X" may be an answer ("I am satisfied") or a model that takes itself for a candidate.
+I_AM_JUST_BEFORE = re.compile(r"\b(?:i'm|i am) ?$")
+NAME_JUST_BEFORE = re.compile(r"\bname(?: is|'s) ?$")
 FIRST_PERSON = re.compile(r"\b(?:i|we|me|us)\b")
 PAST = re.compile(
-    r"\b(?:used to|previously|formerly|in the past|last (?:time|election)|in (?:19|20)\d\d|voted)\b"
+    r"\b(?:used to|previously|formerly|in the past|last (?:time|election)|in (?:19|20)\d\d)\b"
 )
 
 COMPARED = re.compile(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import csv
-import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import BinaryIO
 
 from perdure.base.text import printable
 from perdure.study.findings import Findings, quoted
@@ -51,7 +51,7 @@ class Report:
         self._found.add(line, wrong, remedy)
 
 
-def read_rows(file: io.BufferedReader, report: Report) -> Iterator[Row]:
+def read_rows(file: BinaryIO, report: Report) -> Iterator[Row]:
     """Read the header and then the rows of a CSV file. Blank lines are passed over.
 
     Raises:
@@ -71,35 +71,34 @@ def read_rows(file: io.BufferedReader, report: Report) -> Iterator[Row]:
             wrong = f"The row has {len(fields)} fields, and the header {width}."
             report.add(row.line, wrong, "Give every row one field for each column.")
             continue
-        if _sound(row, report):
-            yield row
+        _check(row, report)
+        yield row
         count += 1
         if count > ROWS_MAX + 1:
             report.add(row.line, f"There are more than {ROWS_MAX:,} rows.", "Give fewer.")
             raise EnoughError
 
 
-def _lines(file: io.BufferedReader, report: Report) -> Iterator[str]:
+def _lines(file: BinaryIO, report: Report) -> Iterator[str]:
     count = 0
-    while True:
+    while data := _line(file, count + 1, report):
         count += 1
-        try:
-            data = file.readline(LINE_MAX + 1)
-            line = data.decode("utf-8-sig" if count == 1 else "utf-8")
-        except UnicodeDecodeError:
-            # A line that is too long may end inside a character, and is too long all the same.
-            if len(data) <= LINE_MAX:
-                report.add(count, "The line is not valid UTF-8.", "Save the file as UTF-8.")
-                raise EnoughError from None
-        except OSError:
-            report.add(count, "The file cannot be read from here on.", "Check the disk.")
-            raise EnoughError from None
         if len(data) > LINE_MAX:
             report.add(count, f"The line has more than {LINE_MAX:,} bytes.", "Shorten it.")
             raise EnoughError
-        if not data:
-            return
-        yield line
+        try:
+            yield data.decode("utf-8-sig" if count == 1 else "utf-8")
+        except UnicodeDecodeError:
+            report.add(count, "The line is not valid UTF-8.", "Save the file as UTF-8.")
+            raise EnoughError from None
+
+
+def _line(file: BinaryIO, number: int, report: Report) -> bytes:
+    try:
+        return file.readline(LINE_MAX + 1)
+    except OSError:
+        report.add(number, "The file cannot be read from here on.", "Check the disk.")
+        raise EnoughError from None
 
 
 def _next(reader: Iterator[list[str]], line: int, report: Report) -> list[str] | None:
@@ -110,12 +109,9 @@ def _next(reader: Iterator[list[str]], line: int, report: Report) -> list[str] |
         raise EnoughError from None
 
 
-def _sound(row: Row, report: Report) -> bool:
+def _check(row: Row, report: Report) -> None:
     for field in row.fields:
         if len(field) > FIELD_MAX:
             report.add(row.line, f"A field has {len(field):,} characters.", "Shorten it.")
-            return False
-        if _CONTROL.search(field):
+        elif _CONTROL.search(field):
             report.add(row.line, f"{quoted(field)} has a control character.", "Remove it.")
-            return False
-    return True

@@ -102,13 +102,27 @@ class WorldFailed(Record):
     cause: str
 
 
-LogPayload = RunOpened | RunPaused | RunClosed | WorldFailed
+class CostOutsideTicks(Record):
+    """Calls that were made and are in no tick: those of a tick that did not close.
+
+    `cost` is the sum of known amounts in nano-units; `unknown_costs` counts the other attempts.
+    """
+
+    world_id: str
+    tick: int
+    calls: int
+    cost: int = 0
+    unknown_costs: int = 0
+
+
+LogPayload = RunOpened | RunPaused | RunClosed | WorldFailed | CostOutsideTicks
 
 LOG_KIND_OF: dict[type[Record], str] = {
     RunOpened: "opened",
     RunPaused: "paused",
     RunClosed: "closed",
     WorldFailed: "world_failed",
+    CostOutsideTicks: "cost",
 }
 LOG_TYPE_OF: dict[str, type[Record]] = {kind: cls for cls, kind in LOG_KIND_OF.items()}
 

@@ -12,7 +12,6 @@ import os
 import platform
 import threading
 from collections.abc import Sequence
-from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -20,30 +19,24 @@ from typing import Any
 from perdure.base.canonical import encode
 from perdure.base.clock import Clock, SystemClock
 from perdure.base.crashpoints import crashpoint
-from perdure.base.errors import EXIT_STOPPED, PluginError, StopRequestedError
+from perdure.base.errors import PluginError
 from perdure.base.ids import new_run_id
 from perdure.inference.host import InferenceHost
-from perdure.records.persona import Persona
 from perdure.records.registry import RunEntry
 from perdure.records.result import RunResult
 from perdure.records.scenario import Header
 from perdure.runner import plugins
 from perdure.runner.config import RunConfig
-from perdure.runner.governor import Governor
 from perdure.runner.history import finished
-from perdure.runner.meter import Meter, Observer, progress
+from perdure.runner.meter import Observer
 from perdure.runner.respondents import host_for
-from perdure.runner.signals import stopping
-from perdure.runner.worker import drive
-from perdure.runner.world_run import WorldRun
+from perdure.runner.session import Session, conduct
 from perdure.study.identity import Cell, expand, input_hashes
 from perdure.trace.files import make_folder
 from perdure.trace.lock import GovernorLock
 from perdure.trace.partitions import FolderPartitions
 from perdure.trace.registry import Registry
 from perdure.trace.schema import FORMAT
-
-STOPPED = "The run was asked to stop. It finished its open ticks, and can be continued."
 
 
 def run(config: RunConfig, *, observer: Observer | None = None) -> RunResult:
@@ -93,7 +86,7 @@ async def run_async(
     if done is not None:
         return done
     cells = expand(config.study, config.population)
-    parts = Parts(config)
+    parts = PluginParts(config)
     host = host_for(config.study.models)
     await host.open()
     try:
@@ -103,7 +96,7 @@ async def run_async(
         await host.close()
 
 
-class Parts:
+class PluginParts:
     """The classes that a study names, loaded once; an object of each is made for every world."""
 
     def __init__(self, config: RunConfig) -> None:
@@ -147,7 +140,7 @@ def _make(found: type[Any], reference: str) -> Any:
 async def _govern(
     config: RunConfig,
     cells: Sequence[Cell],
-    parts: Parts,
+    parts: PluginParts,
     host: InferenceHost,
     *,
     clock: Clock,
@@ -166,84 +159,23 @@ async def _govern(
         )
         crashpoint("run.created")
         try:
-            return await _work(config, cells, parts, host, registry, clock=clock, observer=observer)
+            return await conduct(
+                Session(
+                    config=config,
+                    cells=cells,
+                    parts=parts,
+                    host=host,
+                    registry=registry,
+                    partitions=FolderPartitions(folder),
+                    clock=clock,
+                    observer=observer,
+                    folder=folder,
+                )
+            )
         finally:
             await registry.close()
     finally:
         lock.release()
-
-
-async def _work(
-    config: RunConfig,
-    cells: Sequence[Cell],
-    parts: Parts,
-    host: InferenceHost,
-    registry: Registry,
-    *,
-    clock: Clock,
-    observer: Observer | None,
-) -> RunResult:
-    folder = Path(config.out)
-    governor = Governor(registry, skew=config.study.skew)
-    partitions = FolderPartitions(folder)
-    personas: dict[str, Persona] = {persona.id: persona for persona in config.population.personas}
-
-    async def start(header: Header) -> WorldRun:
-        world = WorldRun(
-            header=header,
-            personas=personas,
-            world=parts.world(header),
-            agent=parts.agent(header),
-            partition=await partitions.create(header, registry.epoch),
-            host=host,
-        )
-        crashpoint("partition.born")
-        await world.begin()
-        return world
-
-    def now(elapsed_s: float) -> Any:
-        stats = host.stats()
-        return progress(
-            registry.worlds,
-            governor.outcomes,
-            in_flight=stats.in_flight,
-            retries=stats.retries,
-            currency=config.study.currency,
-            elapsed_s=elapsed_s,
-        )
-
-    meter = Meter(now, folder=folder, clock=clock, observer=observer)
-    loop = asyncio.get_running_loop()
-    working = loop.create_task(
-        drive([cell.header for cell in cells], start=start, governor=governor)
-    )
-    watching = loop.create_task(meter.watch())
-    requests: list[asyncio.Task[None]] = []
-
-    def ask() -> None:
-        requests.append(loop.create_task(governor.request_stop(STOPPED, EXIT_STOPPED)))
-
-    def cut() -> None:
-        working.cancel()
-
-    try:
-        with stopping(ask, cut):
-            await working
-    except asyncio.CancelledError:
-        if not working.cancelled():
-            raise
-        raise StopRequestedError(
-            "The run was stopped at once.",
-            where=config.out,
-            remedy="Closed ticks are kept; calls in flight are lost.",
-        ) from None
-    finally:
-        watching.cancel()
-        with suppress(asyncio.CancelledError):
-            await watching
-    result = await governor.close(config.out)
-    meter.show(last=True)
-    return result
 
 
 def entry_for(config: RunConfig) -> RunEntry:

@@ -35,10 +35,14 @@ class TickCalls:
         self._host = host
         self._world_id = world_id
         self._world_seed = world_seed
-        self._tick = tick
+        self.tick = tick
         self.personas: Sequence[str] = ()
         self._requests: dict[CallKey, ChatRequest | EmbedRequest] = {}
         self.by_job: dict[int, list[tuple[str, CallResult]]] = defaultdict(list)
+
+    def results(self) -> list[CallResult]:
+        """List every call made so far, job by job."""
+        return [result for results in self.by_job.values() for _, result in results]
 
     def for_job(self, index: int) -> JobCalls:
         """Give the models of one job.
@@ -49,7 +53,7 @@ class TickCalls:
         """
         if not 0 <= index < len(self.personas):
             raise IndexError(
-                f"tick {self._tick} has jobs 0 to {len(self.personas) - 1}, not {index}"
+                f"tick {self.tick} has jobs 0 to {len(self.personas) - 1}, not {index}"
             )
         return JobCalls(self, index, self.personas[index])
 
@@ -82,7 +86,7 @@ class TickCalls:
 
     def sampling_seed(self, persona: str, purpose: str, ordinal: int) -> int:
         """Derive a call's sampling seed, 31 bits: the same in every scenario of a variant."""
-        return Stream(self._world_seed, self._tick, f"sample:{purpose}:{ordinal}", persona).below(
+        return Stream(self._world_seed, self.tick, f"sample:{purpose}:{ordinal}", persona).below(
             1 << 31
         )
 
@@ -103,7 +107,7 @@ class TickCalls:
     def key(self, job: int, purpose: str, ordinal: int) -> CallKey:
         """Name a call of this tick."""
         return CallKey(
-            world=self._world_id, tick=self._tick, job=job, purpose=purpose, ordinal=ordinal
+            world=self._world_id, tick=self.tick, job=job, purpose=purpose, ordinal=ordinal
         )
 
 

@@ -16,6 +16,7 @@ from perdure.base.crashpoints import crashpoint
 from perdure.base.errors import EXIT_DONE, EXIT_SOME_FAILED, first_exit
 from perdure.records.presentation import Plan
 from perdure.records.registry import (
+    CostOutsideTicks,
     RunClosed,
     RunEntry,
     RunPaused,
@@ -27,7 +28,7 @@ from perdure.records.registry import (
 from perdure.records.result import RunResult
 from perdure.runner.ledger import Spend
 from perdure.runner.pace import may_open
-from perdure.runner.port import TickOpened, TickReport
+from perdure.runner.port import TickDropped, TickOpened, TickReport
 from perdure.trace.port import RunRegistry
 
 
@@ -82,6 +83,25 @@ class Governor:
         async with self._moved:
             self._next[report.world_id] = report.tick + 1
             self._moved.notify_all()
+
+    async def tick_dropped(self, dropped: TickDropped) -> None:
+        """Record what the calls of a tick cost that will not be written."""
+        known = self._outcomes[dropped.world_id]
+        self._outcomes[dropped.world_id] = msgspec.structs.replace(
+            known,
+            calls=known.calls + dropped.calls,
+            cost=known.cost + dropped.cost,
+            unknown_costs=known.unknown_costs + dropped.unknown_costs,
+        )
+        await self._registry.log(
+            CostOutsideTicks(
+                world_id=dropped.world_id,
+                tick=dropped.tick,
+                calls=dropped.calls,
+                cost=dropped.cost,
+                unknown_costs=dropped.unknown_costs,
+            )
+        )
 
     async def world_ended(self, outcome: WorldOutcome) -> None:
         """Record how a world ended. An ending that is no world's own fault stops the run."""

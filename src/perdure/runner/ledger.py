@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from perdure.records.events import Cost
 from perdure.records.record import Record
+from perdure.records.request import Attempt
 
 
 class Spend(Record):
@@ -18,8 +19,8 @@ class Spend(Record):
         return Spend(known=self.known + other.known, unknown=self.unknown + other.unknown)
 
 
-def spend_of(costs: Iterable[Cost]) -> Spend:
-    """Sum cost events. An unknown amount is counted, never taken as zero."""
+def spend_of(costs: Iterable[Cost | Attempt]) -> Spend:
+    """Sum amounts, recorded or not yet. An unknown one is counted, never taken as zero."""
     known = unknown = 0
     for cost in costs:
         if cost.amount is None:

@@ -58,18 +58,18 @@ def progress(
 
 
 class Meter:
-    """Shows a run's progress to an observer, and keeps it in the run's folder, until cancelled."""
+    """Shows a run's progress to an observer, and keeps it in a folder, until cancelled."""
 
     def __init__(
         self,
         read: Callable[[float], Progress],
         *,
-        folder: Path,
+        folder: Path | None,
         clock: Clock,
         observer: Observer | None,
     ) -> None:
         self._read = read
-        self._path = folder / STATUS_NAME
+        self._path = folder / STATUS_NAME if folder is not None else None
         self._clock = clock
         self._observer = observer
         self._started_s = clock.now_s()
@@ -89,13 +89,15 @@ class Meter:
             self._observer(now)
         if last or elapsed_s - self._written_s >= WRITE_EVERY_S:
             self._written_s = elapsed_s
-            self._write(now)
+            if self._path is not None:
+                _write(self._path, now)
 
-    def _write(self, now: Progress) -> None:
-        beside = self._path.with_suffix(".new")
-        try:
-            beside.write_bytes(encode(now) + b"\n")
-            beside.replace(self._path)
-        except OSError:
-            # A glance for people, renewed every second: a full disk shows in the record's writes.
-            beside.unlink(missing_ok=True)
+
+def _write(path: Path, now: Progress) -> None:
+    beside = path.with_suffix(".new")
+    try:
+        beside.write_bytes(encode(now) + b"\n")
+        beside.replace(path)
+    except OSError:
+        # A glance for people, renewed every second: a full disk shows in the record's own writes.
+        beside.unlink(missing_ok=True)

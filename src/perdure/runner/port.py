@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from perdure.inference.host import HostStats
 from perdure.records.events import Head
 from perdure.records.presentation import Plan
 from perdure.records.record import Record
@@ -51,6 +52,20 @@ class ModelHost(Protocol):
         """The failure that ends the run for every world, once there is one."""
         ...
 
+    def stats(self) -> HostStats:
+        """Count what was done and is in flight."""
+        ...
+
+
+class TickDropped(Record):
+    """A tick that did not close: what its calls cost, though nothing of it is in the record."""
+
+    world_id: str
+    tick: int
+    calls: int = 0
+    cost: int = 0
+    unknown_costs: int = 0
+
 
 class GovernorPort(Protocol):
     """What a worker asks of, and tells, the one process that governs the run."""
@@ -61,6 +76,10 @@ class GovernorPort(Protocol):
 
     async def tick_closed(self, report: TickReport) -> None:
         """Tell of a tick that is durable in its partition."""
+        ...
+
+    async def tick_dropped(self, dropped: TickDropped) -> None:
+        """Tell of a tick that will not be written, and of what its calls cost."""
         ...
 
     async def world_ended(self, outcome: WorldOutcome) -> None:

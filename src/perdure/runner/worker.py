@@ -14,44 +14,74 @@ from perdure.base.crashpoints import crashpoint
 from perdure.records.registry import WorldOutcome, WorldState
 from perdure.records.scenario import Header
 from perdure.runner.endings import outcome_of
+from perdure.runner.failure_log import FailureLog
 from perdure.runner.port import GovernorPort
 from perdure.runner.world_run import WorldRun
 
 StartWorld = Callable[[Header], Awaitable[WorldRun]]
 
 
-async def drive(headers: Sequence[Header], *, start: StartWorld, governor: GovernorPort) -> None:
+async def drive(
+    headers: Sequence[Header],
+    *,
+    start: StartWorld,
+    governor: GovernorPort,
+    note_failure: FailureLog,
+) -> None:
     """Drive worlds until each has ended. `start` makes a world ready for its first tick."""
+
+    async def one(header: Header) -> None:
+        last = _Last()
+        try:
+            await _drive_one(header, last, start=start, governor=governor)
+            outcome = last.outcome(header)
+        except Exception as error:  # noqa: BLE001 - whatever ends a world is that world's outcome
+            outcome = outcome_of(header.world_id, last.tick, error)
+            if outcome.state is WorldState.FAILED:
+                note_failure(header.world_id, error)
+        await governor.world_ended(outcome)
+
     async with asyncio.TaskGroup() as group:
         for header in headers:
-            group.create_task(_drive_one(header, start=start, governor=governor))
+            group.create_task(one(header))
 
 
-async def _drive_one(header: Header, *, start: StartWorld, governor: GovernorPort) -> None:
-    tick = -1
+class _Last:
+    """The last closed tick of a world, known however its drive ends."""
+
+    def __init__(self) -> None:
+        self.tick = -1
+
+    def outcome(self, header: Header) -> WorldOutcome:
+        done = self.tick == header.scenario.horizon - 1
+        state = WorldState.COMPLETED if done else WorldState.PARTIAL
+        return WorldOutcome(world_id=header.world_id, state=state, tick=self.tick)
+
+
+async def _drive_one(
+    header: Header, last: _Last, *, start: StartWorld, governor: GovernorPort
+) -> None:
+    world = await start(header)
     try:
-        world = await start(header)
+        await world.begin()
+        await _ticks(world, governor)
+    finally:
+        last.tick = world.partition.head.tick
         try:
-            tick = await _ticks(world, governor)
+            if world.open_tick is not None:
+                await governor.tick_dropped(world.open_tick)
         finally:
-            tick = world.partition.head.tick
             await world.partition.close()
-    except Exception as error:  # noqa: BLE001 - whatever ends a world is that world's outcome
-        await governor.world_ended(outcome_of(header.world_id, tick, error))
-        return
-    state = WorldState.COMPLETED if tick == header.scenario.horizon - 1 else WorldState.PARTIAL
-    await governor.world_ended(WorldOutcome(world_id=header.world_id, state=state, tick=tick))
 
 
-async def _ticks(world: WorldRun, governor: GovernorPort) -> int:
-    """Run ticks until the horizon, or until the governor says no; give the last closed tick."""
+async def _ticks(world: WorldRun, governor: GovernorPort) -> None:
+    """Run ticks until the horizon, or until the governor says no."""
     world_id, horizon = world.header.world_id, world.header.scenario.horizon
     for tick in range(world.partition.head.tick + 1, horizon):
         opened = await governor.open_tick(world_id, tick)
         if opened is None:
-            return tick - 1
+            return
         report = await world.run_tick(tick, opened)
         await governor.tick_closed(report)
     crashpoint("world.completed")
     await world.partition.finish()
-    return horizon - 1

@@ -31,7 +31,7 @@ from perdure.runner.calls import TickCalls
 from perdure.runner.compose import TickResult, compose
 from perdure.runner.endings import blame, no_quorum, refusal
 from perdure.runner.ledger import spend_of
-from perdure.runner.port import ModelHost, TickOpened, TickReport
+from perdure.runner.port import ModelHost, TickDropped, TickOpened, TickReport
 from perdure.runner.quorum import shortfall, unanswered
 from perdure.trace.port import Partition
 from perdure.world import World, check_delta
@@ -60,6 +60,22 @@ class WorldRun:
         self._states: dict[str, PersonaState] = {}
         self._stimuli: dict[str, Stimulus] = {}
         self._turns: tuple[CompletedTurn, ...] = ()
+        self._calls: TickCalls | None = None
+
+    @property
+    def open_tick(self) -> TickDropped | None:
+        """The tick that was begun and is not written, with what its calls cost; None if none is."""
+        if self._calls is None:
+            return None
+        results = self._calls.results()
+        spend = spend_of(attempt for result in results for attempt in result.attempts)
+        return TickDropped(
+            world_id=self.header.world_id,
+            tick=self._calls.tick,
+            calls=len(results),
+            cost=spend.known,
+            unknown_costs=spend.unknown,
+        )
 
     async def begin(self) -> None:
         """Build the world and the agent from the header.
@@ -91,6 +107,7 @@ class WorldRun:
             world_seed=self.header.world_seed,
             tick=tick,
         )
+        self._calls = calls
         answers, delta = await self._step(tick, opened.plan, calls)
         jobs = self._jobs(tick, delta)
         calls.personas = tuple(job.persona.id for job in jobs)
@@ -113,6 +130,7 @@ class WorldRun:
         batch = compose(result, self.partition.head, self.header.pins)
         crashpoint("tick.before-append")
         head = await self.partition.append(batch, epoch=opened.epoch, log_head=opened.log_head)
+        self._calls = None
         crashpoint("tick.after-append")
         self._carry(jobs, outcomes, scores)
         assert head == self.partition.head
@@ -225,8 +243,7 @@ class WorldRun:
     def _report(
         self, tick: int, batch: Batch, outcomes: Sequence[Outcome], calls: TickCalls
     ) -> TickReport:
-        costs = [event.payload for event in batch.events if isinstance(event.payload, Cost)]
-        spend = spend_of(costs)
+        spend = spend_of(event.payload for event in batch.events if isinstance(event.payload, Cost))
         failed = sum(isinstance(outcome, TurnFailed) for outcome in outcomes)
         return TickReport(
             world_id=self.header.world_id,

@@ -232,7 +232,7 @@ class Whole(ScalarKind[int]):
         """The range."""
         if self.least == self.most:
             return f"`{self.least}`"
-        return f"a whole number from {self.least} to {self.most} in plain digits"
+        return f"a whole number from {self.least} to {self.most}, in plain digits"
 
     def read_text(self, value: str, place: Scalar, found: Findings) -> int | None:
         """Read a whole number within the range."""
@@ -257,7 +257,7 @@ class Number(ScalarKind[float]):
     @property
     def shown(self) -> str:
         """The range."""
-        return f"a number from {self.least:g} to {self.most:g} in plain decimals, such as 0.5"
+        return f"a number from {self.least:g} to {self.most:g}, in plain decimals such as 0.5"
 
     def read_text(self, value: str, place: Scalar, found: Findings) -> float | None:
         """Read a number within the range. Minus zero is zero, so that equal numbers are equal."""
@@ -281,7 +281,7 @@ class Money(ScalarKind[int]):
     @property
     def shown(self) -> str:
         """The range."""
-        return f"an amount from 0 to {self.most:,} in plain decimals, such as 0.15"
+        return f"an amount from 0 to {self.most}, in plain decimals such as 0.15"
 
     def read_text(self, value: str, place: Scalar, found: Findings) -> int | None:
         """Read an amount; at most nine decimals, so that nothing is rounded."""

@@ -34,6 +34,21 @@ class Overrides(Record):
         given = msgspec.to_builtins(self)
         return {"--" + key.replace("_", "-"): str(value) for key, value in given.items()}
 
+    @classmethod
+    def of_flags(cls, flags: dict[str, str]) -> Overrides:
+        """Read back what `flags` named, as a record of a run holds it. Others are passed over.
+
+        Raises:
+            UsageError: a value is not what its flag takes.
+
+        """
+        given = {key[2:].replace("-", "_"): value for key, value in flags.items()}
+        known = {key: value for key, value in given.items() if key in cls.__struct_fields__}
+        try:
+            return msgspec.convert(known, cls, strict=False)
+        except msgspec.ValidationError as error:
+            raise UsageError(f"The flags of the run cannot be read: {error}.") from error
+
 
 def drawn(population: PopulationSpec, overrides: Overrides) -> PopulationSpec:
     """Apply `--n`.

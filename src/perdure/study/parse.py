@@ -53,11 +53,13 @@ def _study(root: Node, found: Findings) -> Parsed:
     before_people = len(found)
     people = read_people(study, questions)
     population = study.get(schema.POPULATION_FIELD)
+    # Only what was read whole can be checked against the population file without false alarms.
     sound = (
         len(found) == before_people
-        and population.has(schema.FILE)
-        and population.has(schema.ID)
-        and bool(people.ontology.attributes)
+        and study.has(schema.ONTOLOGY_FIELD)
+        and study.get(schema.ONTOLOGY_FIELD).sound
+        and study.has(schema.POPULATION_FIELD)
+        and population.sound
     )
     claims = tuple(claim.id for claim in brief.claims)
     known = Known(

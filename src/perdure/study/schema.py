@@ -444,7 +444,9 @@ SEEDS = Field(
 MODELS = Field(
     "models", MapOf(Name(), MODEL_GROUP, least=1, most=100), "Models by name.", required=True
 )
-ROLES = Field("roles", ROLES_GROUP, "Which model serves which role.", default="the first model")
+ROLES = Field(
+    "roles", ROLES_GROUP, "Which model serves which role.", default="the first model serves both"
+)
 AGENT = Field("agent", AGENT_GROUP, "How a persona works.", default="the persona agent")
 CURRENCY = Field(
     "currency",

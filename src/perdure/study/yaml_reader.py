@@ -19,7 +19,7 @@ from perdure.base import text
 from perdure.study.findings import Findings, quoted
 from perdure.study.nodes import Entry, Items, Node, Scalar, Table, Void
 
-BYTES_MAX = 1_000_000
+BYTES_MAX = 500_000
 DEPTH_MAX = 20
 NODES_MAX = 10_000
 LINES_MAX = 20_000

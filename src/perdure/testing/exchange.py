@@ -8,6 +8,8 @@ import struct
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
+
 from perdure.base.clock import SystemClock
 from perdure.records.record import Record
 
@@ -28,7 +30,7 @@ class SeenRequest(Record):
     method: str
     path: str
     key: str = ""
-    headers: dict[str, str] = {}
+    headers: dict[str, str] = msgspec.field(default_factory=dict)
     body: Any = None
 
 

@@ -66,7 +66,7 @@ def _tool_call(identity: str) -> dict[str, Any]:
     return {"id": identity, "type": "function", "function": {"name": "erase", "arguments": "{}"}}
 
 
-_DEEP = b"[" * 100_000
+_DEEP = b"[" * 100_000 + b"]" * 100_000
 
 CONTENT_FAULTS: tuple[Fault, ...] = (
     _fixed("body_empty", "an empty body", b""),
@@ -80,7 +80,7 @@ CONTENT_FAULTS: tuple[Fault, ...] = (
     _fixed(
         "body_sse", "an event stream nobody asked for", b'data: {"choices": []}\n\ndata: [DONE]\n'
     ),
-    _fixed("body_deep", "100,000 nested lists", b'{"choices": ' + _DEEP + b"]" * 100_000 + b"}"),
+    _fixed("body_deep", "100,000 nested lists", b'{"choices": ' + _DEEP + b"}"),
     _body("json_truncated", "JSON cut short", lambda exchange: exchange.good_body[:-20]),
     _body("json_bom", "a byte-order mark", lambda exchange: b"\xef\xbb\xbf" + exchange.good_body),
     _body("json_twice", "the reply twice in one body", lambda exchange: exchange.good_body * 2),

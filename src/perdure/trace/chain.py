@@ -17,9 +17,10 @@ CHAIN_LABEL = b"perdure-chain-1\x00"
 DIGEST_LABEL = b"perdure-digest-1\x00"
 LOG_LABEL = b"perdure-log-1\x00"
 
-# Big-endian: seq, tick and content as signed 64 bits; the lengths of kind and persona in bytes.
+# Big-endian: seq, content and tick as signed 64 bits; the lengths of kind and persona in bytes.
 EVENT_PREFIX = Struct(">qqqII")
-CONTENT_PREFIX = Struct(">qqII")
+# A content event's frame in the digest is its frame in the chain without the seq.
+SEQ_BYTES = 8
 LOG_PREFIX = Struct(">qI")
 
 DIGEST_START = sha256(DIGEST_LABEL).digest()
@@ -30,28 +31,23 @@ def chain_start(header: bytes) -> bytes:
     return sha256(CHAIN_LABEL + sha256(header).digest()).digest()
 
 
-def chain_step(
-    previous: bytes,
-    *,
-    seq: int,
-    tick: int,
-    content: int | None,
-    kind: bytes,
-    persona: bytes,
-    payload: bytes,
+def frame(
+    *, seq: int, content: int | None, tick: int, kind: bytes, persona: bytes, payload: bytes
 ) -> bytes:
-    """Hash one event onto the chain."""
+    """Frame one event: bytes that no other event has."""
     number = NO_CONTENT if content is None else content
-    prefix = EVENT_PREFIX.pack(seq, tick, number, len(kind), len(persona))
-    return sha256(b"".join((previous, prefix, kind, persona, payload))).digest()
+    prefix = EVENT_PREFIX.pack(seq, number, tick, len(kind), len(persona))
+    return b"".join((prefix, kind, persona, payload))
 
 
-def digest_step(
-    previous: bytes, *, content: int, tick: int, kind: bytes, persona: bytes, payload: bytes
-) -> bytes:
-    """Hash one content event onto the digest."""
-    prefix = CONTENT_PREFIX.pack(content, tick, len(kind), len(persona))
-    return sha256(b"".join((previous, prefix, kind, persona, payload))).digest()
+def chain_step(previous: bytes, framed: bytes) -> bytes:
+    """Hash one framed event onto the chain."""
+    return sha256(previous + framed).digest()
+
+
+def digest_step(previous: bytes, framed: bytes) -> bytes:
+    """Hash one framed content event onto the digest."""
+    return sha256(previous + framed[SEQ_BYTES:]).digest()
 
 
 def log_start(entry: bytes) -> bytes:

@@ -12,11 +12,12 @@ from perdure.base.canonical import encode
 from perdure.base.errors import InternalError
 from perdure.records.events import IS_CONTENT, KIND_OF, Batch, Event, Head
 from perdure.records.record import Record
-from perdure.trace.chain import CONTENT_PREFIX, DIGEST_START, EVENT_PREFIX, NO_CONTENT, chain_start
+from perdure.trace.chain import DIGEST_START, EVENT_PREFIX, NO_CONTENT, SEQ_BYTES, chain_start
 
 Row = tuple[int, int, str, str, int | None, bytes, bytes]
 
 _CLOSING = "tick_closed"
+pack = EVENT_PREFIX.pack
 
 _KINDS: dict[type[Record], tuple[str, bytes, bool]] = {
     cls: (kind, kind.encode(), IS_CONTENT[kind]) for cls, kind in KIND_OF.items()
@@ -47,29 +48,33 @@ def seal(head: Head, batch: Batch) -> Sealed:
     rows: list[Row] = []
     seq, content = head.seq, head.content
     chain, digest = bytes.fromhex(head.chain), bytes.fromhex(head.digest)
+    persona, persona_bytes = "", b""
+    # The one hot loop of the store: `chain.frame` and both steps, written out.
     for event in batch.events:
-        payload = event.payload
+        payload, number = event.payload, event.content
         kind, kind_bytes, is_content = _KINDS[type(payload)]
         seq += 1
-        number = event.content
-        if event.seq != seq or event.tick != tick or (number is not None) is not is_content:
+        wanted = content if is_content else None
+        if event.seq != seq or event.tick != tick or number != wanted:
             raise _misnumbered(event, kind, seq=seq, tick=tick)
+        if event.persona != persona:
+            persona = event.persona
+            persona_bytes = persona.encode()
         encoded = encode(payload)
-        persona = event.persona
-        rest = b"%b%b%b" % (kind_bytes, persona.encode(), encoded)
-        sizes = (len(kind_bytes), len(rest) - len(kind_bytes) - len(encoded))
-        if number is None:
-            prefix = EVENT_PREFIX.pack(seq, tick, NO_CONTENT, *sizes)
-        else:
-            if number != content:
-                raise _misnumbered(event, kind, seq=seq, tick=tick)
-            prefix = EVENT_PREFIX.pack(seq, tick, number, *sizes)
+        prefix = pack(
+            seq,
+            NO_CONTENT if wanted is None else content,
+            tick,
+            len(kind_bytes),
+            len(persona_bytes),
+        )
+        framed = prefix + kind_bytes + persona_bytes + encoded
+        chain = sha256(chain + framed).digest()
+        if is_content:
+            digest = sha256(digest + framed[SEQ_BYTES:]).digest()
             content += 1
-            framed = b"%b%b%b" % (digest, CONTENT_PREFIX.pack(number, tick, *sizes), rest)
-            digest = sha256(framed).digest()
-        chain = sha256(b"%b%b%b" % (chain, prefix, rest)).digest()
         rows.append((seq, tick, kind, persona, number, encoded, chain))
-    if rows[-1][2] != _CLOSING or any(row[2] == _CLOSING for row in rows[:-1]):
+    if rows[-1][2] != _CLOSING or sum(row[2] == _CLOSING for row in rows) != 1:
         raise InternalError(f"The batch of tick {tick} does not end with its one {_CLOSING}.")
     sealed = Head(seq=seq, chain=chain.hex(), content=content, digest=digest.hex(), tick=tick)
     return Sealed(rows, _check_blobs(batch.blobs), sealed)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from perdure.base.errors import DamagedRecordError
 from perdure.records.events import IS_CONTENT, Head
-from perdure.trace.chain import chain_step, digest_step
+from perdure.trace.chain import chain_step, digest_step, frame
 from perdure.trace.sealing import Row, first_head
 
 CLOSING = "tick_closed"
@@ -58,27 +58,19 @@ class Walker:
             raise self.damage(f"it is of tick {tick}, where tick {self.tick + 1} is open")
         if content != (self.content if IS_CONTENT[kind] else None):
             raise self.damage(f"its content number is {content}")
-        kind_bytes, persona_bytes = kind.encode(), persona.encode()
-        chain = chain_step(
-            self._chain,
+        framed = frame(
             seq=seq,
-            tick=tick,
             content=content,
-            kind=kind_bytes,
-            persona=persona_bytes,
+            tick=tick,
+            kind=kind.encode(),
+            persona=persona.encode(),
             payload=payload,
         )
+        chain = chain_step(self._chain, framed)
         if chain != stored:
             raise self.damage("its bytes do not match its hash")
         if content is not None:
-            self._digest = digest_step(
-                self._digest,
-                content=content,
-                tick=tick,
-                kind=kind_bytes,
-                persona=persona_bytes,
-                payload=payload,
-            )
+            self._digest = digest_step(self._digest, framed)
             self.content += 1
         self._chain, self.seq = chain, seq
         self._whole = kind == CLOSING

@@ -18,6 +18,7 @@ from perdure.records.scenario import ModelPin
 _NAME_CHARACTERS_MAX = 200
 _FINISH = {"stop": FinishReason.STOP, "length": FinishReason.LENGTH}
 _FINISH_REFUSED = frozenset({"content_filter", "refusal", "safety"})
+_F32_MAX = 3.4028234663852886e38
 _FINISH_FAILED = "error"
 _OK = 200
 _BAD = Failure(cause=FailureCause.BAD_REPLY, status=_OK)
@@ -149,7 +150,12 @@ def _in_order(data: list[_Datum], count: int) -> tuple[tuple[float, ...], ...] |
     lengths = {len(vector) for vector in vectors}
     if len(vectors) != count or lengths == {0} or len(lengths) > 1:
         return None
-    return vectors
+    return vectors if all(_is_storable(vector) for vector in vectors) else None
+
+
+def _is_storable(vector: tuple[float, ...]) -> bool:
+    """Say whether a vector fits 32-bit floats, in which vectors are kept; infinities do not."""
+    return max(vector) <= _F32_MAX and min(vector) >= -_F32_MAX
 
 
 def _failed(error: object) -> Failure:

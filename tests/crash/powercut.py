@@ -1,0 +1,192 @@
+"""A model of power cuts: what the disk may hold after one, given what was written and synced.
+
+Kept is what was synced, file by file: contents by a sync of the file, names by a sync of the
+folder. Of what was not, any beginning may be there, any beginning but one change, or any beginning
+whose last write is torn at a sector. This is what POSIX allows, and stricter than most disks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from perdure.trace import birth, files
+from tests.crash.tap import Tap
+
+_SECTOR = 512
+_NAMES = frozenset({"create", "delete", "rename"})
+
+
+class Change(NamedTuple):
+    """One change: to a file's contents, or to the names of a folder."""
+
+    kind: str
+    path: str
+    detail: dict[str, Any]
+
+
+class State(NamedTuple):
+    """What a disk may hold: file contents by path, and what had been acknowledged by then."""
+
+    files: dict[str, bytes]
+    acked: Any
+    how: str
+
+
+class Recorder:
+    """Hears everything that the store does to the disk, in order."""
+
+    def __init__(self) -> None:
+        self.changes: list[Change] = []
+        self._tap: Tap | None = None
+        self._replaced: list[tuple[Any, str, Any]] = []
+
+    def __enter__(self) -> Recorder:
+        self._tap = Tap(lambda kind, path, detail: self.changes.append(Change(kind, path, detail)))
+        self._wrap("rename", lambda old, new: ("rename", str(old), {"new": str(new)}))
+        self._wrap("remove", lambda path: ("delete", str(path), {"folder": False}))
+        self._wrap("sync_folder", lambda folder: ("sync_folder", str(folder), {}))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for module, name, real in self._replaced:
+            setattr(module, name, real)
+        assert self._tap is not None
+        self._tap.unregister()
+
+    def ack(self, what: Any) -> None:
+        """Note that something was acknowledged at this point."""
+        self.changes.append(Change("ack", "", {"what": what}))
+
+    def _wrap(self, name: str, describe: Any) -> None:
+        real = getattr(files, name)
+
+        def heard(*arguments: Path) -> None:
+            change = Change(*describe(*arguments))
+            if change.kind != "delete" or Path(change.path).exists():
+                self.changes.append(change)
+            real(*arguments)
+
+        assert birth.files is files
+        self._replaced.append((files, name, real))
+        setattr(files, name, heard)
+
+
+class Disk:
+    """Contents by inode and names by path. Changes are told with the inode that they concern."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, int] = {}
+        self.contents: dict[int, bytearray] = {}
+
+    def copy(self) -> Disk:
+        """Copy what is kept, to try a future on it."""
+        other = Disk()
+        other.names = dict(self.names)
+        other.contents = {inode: bytearray(data) for inode, data in self.contents.items()}
+        return other
+
+    def apply(self, change: Change, inode: int, cut: int | None = None) -> None:
+        """Make one change, or the first `cut` bytes of a write."""
+        kind, path, detail = change
+        if kind == "create":
+            self.names[path] = inode
+        elif kind == "delete":
+            self.names.pop(path, None)
+        elif kind == "rename":
+            self.names.pop(path, None)
+            self.names[detail["new"]] = inode
+        elif kind == "truncate":
+            data = self.contents.setdefault(inode, bytearray())
+            del data[detail["size"] :]
+        else:
+            data = self.contents.setdefault(inode, bytearray())
+            piece, offset = detail["data"][:cut], detail["offset"]
+            data.extend(bytes(max(0, offset - len(data))))
+            data[offset : offset + len(piece)] = piece
+
+    def files(self) -> dict[str, bytes]:
+        """Give what a reader would find."""
+        return {
+            path: bytes(self.contents.get(inode, b"")) for path, inode in self.names.items()
+        }
+
+
+def states(changes: list[Change]) -> Iterator[State]:
+    """Give every different state that a power cut at any moment may leave."""
+    kept, pending = Disk(), list[tuple[Change, int]]()
+    live: dict[str, int] = {}
+    acked: Any = None
+    seen: set[bytes] = set()
+    for place, change in enumerate(changes):
+        if change.kind == "ack":
+            acked = change.detail["what"]
+        elif change.kind in {"sync", "sync_folder"}:
+            pending = _sync(kept, pending, change, live)
+        else:
+            pending.append((change, _inode(change, live, place)))
+        for disk, how in _futures(kept, pending):
+            found = disk.files()
+            mark = _mark(found, acked)
+            if mark not in seen:
+                seen.add(mark)
+                yield State(found, acked, f"after change {place} ({change.kind}), {how}")
+
+
+def _inode(change: Change, live: dict[str, int], place: int) -> int:
+    if change.kind == "create":
+        live[change.path] = place
+    inode = live[change.path]
+    if change.kind == "delete":
+        del live[change.path]
+    elif change.kind == "rename":
+        live[change.detail["new"]] = live.pop(change.path)
+    return inode
+
+
+def _sync(
+    kept: Disk, pending: list[tuple[Change, int]], sync: Change, live: dict[str, int]
+) -> list[tuple[Change, int]]:
+    left = []
+    folder = sync.path if sync.kind == "sync_folder" else str(Path(sync.path).parent)
+    names_too = sync.kind == "sync_folder" or sync.detail["folder"]
+    target = live.get(sync.path, -1)
+    for change, inode in pending:
+        is_name = change.kind in _NAMES
+        in_folder = str(Path(change.path).parent) == folder
+        if (is_name and names_too and in_folder) or (not is_name and inode == target):
+            kept.apply(change, inode)
+        else:
+            left.append((change, inode))
+    return left
+
+
+def _futures(kept: Disk, pending: list[tuple[Change, int]]) -> Iterator[tuple[Disk, str]]:
+    so_far = kept.copy()
+    yield so_far, "nothing more"
+    for count, (change, inode) in enumerate(pending, start=1):
+        if change.kind == "write":
+            size = len(change.detail["data"])
+            for cut in sorted({_SECTOR, size // 2 // _SECTOR * _SECTOR, size - _SECTOR}):
+                if 0 < cut < size:
+                    torn = so_far.copy()
+                    torn.apply(change, inode, cut)
+                    yield torn, f"{count} more, the last torn at {cut}"
+        so_far.apply(change, inode)
+        yield so_far, f"{count} more"
+    for dropped in range(len(pending) - 1):
+        disk = kept.copy()
+        for place, (change, inode) in enumerate(pending):
+            if place != dropped:
+                disk.apply(change, inode)
+        yield disk, f"all but {dropped}"
+
+
+def _mark(found: dict[str, bytes], acked: Any) -> bytes:
+    digest = hashlib.sha256(repr(acked).encode())
+    for path in sorted(found):
+        digest.update(f"{path}:{len(found[path])}:".encode())
+        digest.update(found[path])
+    return digest.digest()

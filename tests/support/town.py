@@ -1,0 +1,172 @@
+"""A small study of a town, run in memory or in a folder: for tests of the runner."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from perdure.base.canonical import hash_hex
+from perdure.base.clock import Clock
+from perdure.inference.host import InferenceHost, Respondent
+from perdure.inference.provider import Provider
+from perdure.inference.retry import RetryPolicy
+from perdure.records.events import Event
+from perdure.records.population import HeldOut, Population, PopulationManifest
+from perdure.records.result import RunResult
+from perdure.records.scenario import AgentSettings, Header, ModelPin, Scenario, Variant
+from perdure.records.study import ModelSpec, PopulationSpec, Study
+from perdure.records.usage import Price
+from perdure.runner.assembly import PluginParts, entry_for
+from perdure.runner.config import RunConfig
+from perdure.runner.session import Session, conduct
+from perdure.study.identity import expand
+from perdure.testing import ScriptedProvider, SkippingClock
+from perdure.testing.contracts import example_header, example_personas
+from perdure.trace.decoding import decode_event
+from perdure.trace.memory import MemoryPartitions, MemoryRegistry, MemoryRun
+
+HERE = Path(__file__)
+PIN = ModelPin(provider="scripted", model="scripted")
+
+
+def town(
+    personas: int = 6,
+    *,
+    scenarios: tuple[dict[str, Any], ...] = ({}, {"exposures": {"2": ("c2",)}}),
+    seeds: tuple[int, ...] = (1, 2),
+    agent: AgentSettings | None = None,
+    out: str = "",
+    study_path: str = str(HERE),
+    **changes: Any,
+) -> RunConfig:
+    """Make the run of a study: each mapping in `scenarios` changes fields of the example's."""
+    header = example_header(personas)
+    people = tuple(example_personas(header).values())
+    given = {name: getattr(header.scenario, name) for name in Scenario.__struct_fields__}
+    study = Study(
+        format=1,
+        name="town",
+        brief=header.brief,
+        ontology=header.ontology,
+        questions=header.questions,
+        population=PopulationSpec(file="none.csv", id_column="id", columns={}),
+        variants=(Variant(id="v1"),),
+        scenarios=tuple(
+            Scenario(**{**given, "id": f"s{number}", **changed})
+            for number, changed in enumerate(scenarios)
+        ),
+        seeds=seeds,
+        models={role: ModelSpec(pin=PIN) for role in ("tier_a", "tier_b", "embed")},
+        agent=agent or AgentSettings(reflect_every=2),
+        **changes,
+    )
+    return RunConfig(
+        study=study,
+        population=Population(
+            personas=people,
+            population_hash=hash_hex(people),
+            manifest=PopulationManifest(
+                file="none.csv", file_sha256="", rows_read=personas, rows_drawn=personas
+            ),
+        ),
+        held_out=HeldOut(values={people[0].id: "ada"}, held_out_hash=hash_hex({})),
+        study_path=study_path,
+        out=out,
+    )
+
+
+@dataclass
+class Ran:
+    """A run that was made in memory: its result and its record."""
+
+    result: RunResult
+    run: MemoryRun
+    partitions: MemoryPartitions
+
+    def events(self, place: int = 0) -> list[Event]:
+        """Decode the events of the world at this place in the run."""
+        world = self.partitions.worlds[self.result.worlds[place].world_id]
+        return [
+            Event(
+                seq=seq,
+                tick=tick,
+                payload=decode_event(kind, payload, f"{seq}"),
+                persona=persona,
+                content=content,
+            )
+            for seq, tick, kind, persona, content, payload, _ in world.rows
+        ]
+
+    @property
+    def digests(self) -> list[str]:
+        """The digest of every world, in order."""
+        return [world.digest for world in self.result.worlds]
+
+
+def answering(text: str = "Ada Hill. I agree.") -> ScriptedProvider:
+    """Make a model that always says the same."""
+    return ScriptedProvider(lambda _request: text)
+
+
+def run_in_memory(
+    config: RunConfig,
+    provider: Provider | None = None,
+    *,
+    parts: Any = None,
+    clock: Clock | None = None,
+    price: Price | None = None,
+    attempts_max: int = 2,
+    before: Callable[[Session], None] | None = None,
+) -> Ran:
+    """Run a study with in-memory parts around the real runner and the real inference host."""
+
+    async def go() -> Ran:
+        time = clock or SkippingClock()
+        respondent = Respondent(provider or answering(), price)
+        host = InferenceHost(
+            dict.fromkeys(config.study.models, respondent),
+            clock=time,
+            retry=RetryPolicy(attempts_max=attempts_max),
+        )
+        cells = expand(config.study, config.population)
+        registry = await MemoryRegistry.create(
+            entry=entry_for(config),
+            worlds=[cell.entry for cell in cells],
+            personas=config.population.personas,
+            held_out=config.held_out.values,
+        )
+        partitions = MemoryPartitions()
+        session = Session(
+            config=config,
+            cells=cells,
+            parts=parts or PluginParts(config),
+            host=host,
+            registry=registry,
+            partitions=partitions,
+            clock=time,
+        )
+        if before is not None:
+            before(session)
+        return Ran(await conduct(session), registry.run, partitions)
+
+    return asyncio.run(go())
+
+
+class OwnParts:
+    """Parts made by functions, for tests that watch or break them."""
+
+    def __init__(self, config: RunConfig, *, world: Any = None, agent: Any = None) -> None:
+        self._real = PluginParts(config)
+        self._world = world
+        self._agent = agent
+
+    def world(self, header: Header) -> Any:
+        """Make the world of a header."""
+        return self._world(header) if self._world else self._real.world(header)
+
+    def agent(self, header: Header) -> Any:
+        """Make the agent of a header."""
+        return self._agent(header) if self._agent else self._real.agent(header)

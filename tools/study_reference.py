@@ -1,0 +1,161 @@
+"""Writes `docs/study-file.md` from the tables that read a study file.
+
+python tools/study_reference.py           # write the page
+python tools/study_reference.py --check   # fail if the page is not current
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from perdure.study import schema, yaml_reader
+from perdure.study.kinds import Kind, ListOf, MapOf, Name
+from perdure.study.section import Field, Group
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "study-file.md"
+
+INTRO = f"""\
+# The study file
+
+<!-- Written by tools/study_reference.py from src/perdure/study/schema.py; not by hand. -->
+
+A study is one YAML file. It says what the study is about, who is in it, what they see and are
+asked, and which model speaks for them. `examples/vote96/study.yaml` is a whole one, with comments.
+`perdure plan STUDY` checks a file without spending anything, and lists everything that is wrong
+with it at once, each with its line and what to write.
+
+A short study:
+
+```yaml
+{{example}}```
+
+## What YAML means here
+
+- **Text is text.** No value is guessed to be anything: the key says what it is. `no`, `1:30`,
+  `null` and `~` are text. Where a number is due, write plain digits: `0x10`, `1_000`, `.5`, `1e3`
+  and `nan` are refused. A truth value is `true` or `false`, and no other word.
+- **Quotes do not matter.** `5`, `"5"` and `'5'` are the same number where a number is due, and the
+  same text where text is due. White space around a text does not count.
+- **Nothing clever.** Anchors, aliases, merge keys, tags, directives, duplicate keys and a second
+  document are refused. The file is UTF-8, at most {yaml_reader.BYTES_MAX:,} bytes and
+  {yaml_reader.LINES_MAX:,} lines long, at most {yaml_reader.DEPTH_MAX} levels deep, and holds
+  {yaml_reader.NODES_MAX:,} values at most.
+- **Ids** are 1 to 64 Latin letters, digits, `.`, `_` and `-`, and start with a letter or a digit.
+- **Files** are in the study's folder or below it. A path that leads out of it, by `..`, as an
+  absolute path or through a link, is refused, and so is anything that is not a regular file. Only
+  flags name files elsewhere: `--key-file` and `--weights`.
+- **Your own classes** are named as `module:Class`. They are imported when the study is run, from
+  the study's folder or an installed package, and not when it is planned.
+
+## The population file
+
+A CSV file in UTF-8: a header, then one row a person, every row with one field for each column of
+the header. It may have columns that the study does not name. Fields are read by the ontology: a
+code of the attribute's scale, a number, or text. `3.0` is the code `3`. A field that is in
+`population.missing` is a missing value, and the persona goes without that attribute.
+
+A draw of some of the rows is seeded, and nested: the 30 people of `n: 30` are among the 60 of
+`n: 60`. Personas stay in the order of the file.
+
+**The outcome is held out.** Its column cannot be an attribute. An attribute that has the same
+information in other codes (each of its values goes with one value of the outcome, and the other way
+round, over all rows) is refused by name. In a very small file that happens by chance, so it is not
+checked with fewer than six rows beyond the first of each pair. An attribute that merely goes with
+the outcome is not found: leaving it out is up to you.
+
+## Keys
+"""
+
+EXAMPLE = """\
+perdure: 1
+name: fares
+brief:
+  title: A new bus fare
+  text: The city plans a fare of two euros for any ride.
+  claims:
+    simple: One price for any ride is easy to understand.
+    dear: Short rides become dearer.
+ontology:
+  attributes:
+    age: {column: age, label: Age, unit: years, required: true}
+    rides: {column: rides, label: Bus rides a week}
+population:
+  file: riders.csv
+  id: rider
+questions:
+  support:
+    text: Are you for or against the new fare?
+    choices: {for: for it, against: against it}
+  reaction:
+    text: Do you agree or disagree?
+    choices: {agree: agree, disagree: disagree}
+variants:
+  two-euros: Two euros for any ride.
+timeline:
+  horizon: 3
+  waves: [0, 2]
+  wave_question: support
+  exposure_question: reaction
+scenarios:
+  in-favour:
+    exposures: {1: [simple]}
+  critical:
+    exposures: {1: [dear]}
+seeds: [1, 2, 3]
+models:
+  rule:
+    provider: baseline
+    rule:
+      claims: {simple: {for: 1}, dear: {against: 1}}
+      noise: 1
+"""
+
+
+def page() -> str:
+    """Write the page."""
+    parts = [INTRO.replace("{example}", EXAMPLE)]
+    parts.extend(_group(group) for group in schema.GROUPS)
+    return "\n".join(parts)
+
+
+def _group(group: Group) -> str:
+    lines = [f"### {_title(group)}", "", group.about, ""]
+    lines += ["| key | what to write | if left out | meaning |", "|---|---|---|---|"]
+    lines += [_row(field) for field in group.fields]
+    return "\n".join([*lines, ""])
+
+
+def _title(group: Group) -> str:
+    return "The file" if group is schema.STUDY else group.name
+
+
+def _row(field: Field[Any]) -> str:
+    left_out = "**required**" if field.required else field.default or "not used"
+    cells = (f"`{field.key}`", _kind(field.kind), left_out, field.about)
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _kind(kind: Kind[Any]) -> str:
+    if isinstance(kind, Group):
+        short = ", or a text" if kind.short is not None else ""
+        return f"[{kind.name}](#{kind.name}){short}"
+    if isinstance(kind, ListOf):
+        return f"list of: {_kind(kind.item)}"
+    if isinstance(kind, MapOf):
+        return f"mapping from {_kind(kind.key)} to: {_kind(kind.value)}"
+    return "an id" if isinstance(kind, Name) else kind.shown
+
+
+def main(arguments: list[str]) -> int:
+    """Write the page, or check that it is current."""
+    written = page()
+    if arguments == ["--check"]:
+        return 0 if PAGE.read_text(encoding="utf-8") == written else 1
+    PAGE.write_text(written, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -9,10 +9,10 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import resource
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 from perdure.inference.http import HttpProvider, HttpSettings
 from perdure.records.request import ChatRequest, Failure, Message
@@ -48,10 +48,15 @@ def in_child(base_url: str, deadline_s: float) -> tuple[str, float, float]:
 
 def child(base_url: str, deadline_s: float) -> None:
     """Be the fresh process."""
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = _peak_kib()
     cause, seconds = asyncio.run(attempt(base_url, deadline_s))
-    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    print(json.dumps([cause, seconds, grown / 1024]))
+    print(json.dumps([cause, seconds, (_peak_kib() - before) / 1024]))
+
+
+def _peak_kib() -> int:
+    # Not getrusage: its peak is inherited from the parent process.
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
 
 
 def main() -> None:

@@ -1,8 +1,9 @@
 """A model of power cuts: what the disk may hold after one, given what was written and synced.
 
-Kept is what was synced, file by file: contents by a sync of the file, names by a sync of the
-folder. Of what was not, any beginning may be there, any beginning but one change, or any beginning
-whose last write is torn at a sector. This is what POSIX allows, and stricter than most disks.
+Kept is what was synced: contents by a sync of their file, names by a sync of their folder, and a
+new file's name by a sync of the file. Of what was not, there may be any beginning, any beginning
+whose last write is torn at a sector, or all but one change. This is stricter than POSIX, where the
+sync of a folder that SQLite makes for a new journal keeps every name in it, and than most disks.
 """
 
 from __future__ import annotations
@@ -25,6 +26,14 @@ class Change(NamedTuple):
     kind: str
     path: str
     detail: dict[str, Any]
+
+    def under(self, root: Path) -> Change:
+        """Give the same change with paths relative to a folder."""
+        detail = dict(self.detail)
+        if "new" in detail:
+            detail["new"] = str(Path(detail["new"]).relative_to(root))
+        path = str(Path(self.path).relative_to(root)) if self.path else ""
+        return Change(self.kind, path, detail)
 
 
 class State(NamedTuple):
@@ -127,6 +136,9 @@ def states(changes: list[Change]) -> Iterator[State]:
             pending = _sync(kept, pending, change, live)
         else:
             pending.append((change, _inode(change, live, place)))
+            if change.detail.get("folder"):
+                parent = str(Path(change.path).parent)
+                pending = _sync(kept, pending, Change("sync_folder", parent, {}), live)
         for disk, how in _futures(kept, pending):
             found = disk.files()
             mark = _mark(found, acked)
@@ -150,13 +162,15 @@ def _sync(
     kept: Disk, pending: list[tuple[Change, int]], sync: Change, live: dict[str, int]
 ) -> list[tuple[Change, int]]:
     left = []
-    folder = sync.path if sync.kind == "sync_folder" else str(Path(sync.path).parent)
-    names_too = sync.kind == "sync_folder" or sync.detail["folder"]
     target = live.get(sync.path, -1)
     for change, inode in pending:
         is_name = change.kind in _NAMES
-        in_folder = str(Path(change.path).parent) == folder
-        if (is_name and names_too and in_folder) or (not is_name and inode == target):
+        if sync.kind == "sync_folder":
+            is_kept = is_name and str(Path(change.path).parent) == sync.path
+        else:
+            # A new journal's own name is kept with it, and no other name of its folder.
+            is_kept = inode == target and (change.kind == "create" or not is_name)
+        if is_kept:
             kept.apply(change, inode)
         else:
             left.append((change, inode))

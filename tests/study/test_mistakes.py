@@ -132,11 +132,12 @@ def test_the_sample_has_no_problem(sample: str) -> None:
     assert problems_of(sample) == []
 
 
-@pytest.mark.parametrize(("old", "new", "where", "says"), MISTAKES)
+@pytest.mark.parametrize("mistake", MISTAKES)
 def test_one_mistake_is_one_problem(
-    sample: str, write: Writer, old: str, new: str, where: str, says: str
+    sample: str, write: Writer, mistake: tuple[str, str, str, str]
 ) -> None:
     """One mistake is one problem."""
+    old, new, where, says = mistake
     assert sample.count(old) >= 1
     text = sample.replace(old, new, 1)
     problems = problems_of(text)

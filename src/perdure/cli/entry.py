@@ -25,6 +25,7 @@ def execute(arguments: Sequence[str] | None = None) -> int:
     """
     argv = list(sys.argv[1:] if arguments is None else arguments)
     wants_json = "--json" in argv
+    frames = _debug(argv)
     try:
         status = typer.main.get_command(app).main(argv, prog_name="perdure", standalone_mode=False)
     except (typer.Abort, KeyboardInterrupt):
@@ -32,9 +33,10 @@ def execute(arguments: Sequence[str] | None = None) -> int:
     except SystemExit as exit_:  # shell completion ends this way
         return exit_.code if isinstance(exit_.code, int) else EXIT_DONE
     except PerdureError as error:
-        return _fail(error, wants_json=wants_json, unexpected=error.exit_status == EXIT_BUG)
+        return _fail(error, wants_json=wants_json, frames=frames and error.exit_status == EXIT_BUG)
     except Exception as error:  # noqa: BLE001 - the one wall that every bug ends at
-        return _fail(_usage(error) or bug(error), wants_json=wants_json, unexpected=True)
+        usage = _usage(error)
+        return _fail(usage or bug(error), wants_json=wants_json, frames=frames and usage is None)
     if status == _KEYBOARD_INTERRUPT:
         _report(interrupted(), wants_json=wants_json)
         return EXIT_STOPPED
@@ -50,8 +52,8 @@ def _usage(error: Exception) -> UsageError | None:
     return UsageError(error.format_message().strip(), remedy=f"See `{command} --help`.")
 
 
-def _fail(error: PerdureError, *, wants_json: bool, unexpected: bool) -> int:
-    if unexpected and not isinstance(error, UsageError) and _debug():
+def _fail(error: PerdureError, *, wants_json: bool, frames: bool) -> int:
+    if frames:
         # Only the frames, never their values: a local variable may hold a key.
         write_error(traceback.format_exc())
     _report(error, wants_json=wants_json)
@@ -65,5 +67,5 @@ def _report(error: PerdureError, *, wants_json: bool) -> None:
         write_error(as_text(error))
 
 
-def _debug() -> bool:
-    return "--debug" in sys.argv or bool(os.environ.get(DEBUG_VARIABLE))
+def _debug(argv: Sequence[str]) -> bool:
+    return "--debug" in argv or bool(os.environ.get(DEBUG_VARIABLE))

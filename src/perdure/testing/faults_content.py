@@ -58,6 +58,13 @@ def _said(name: str, about: str, content: bytes) -> Fault:
     return _body(name, about, make)
 
 
+def _long(exchange: Exchange) -> bytes:
+    tree = msgspec.json.decode(exchange.good_body)
+    for choice in tree.get("choices", ()):
+        choice["message"]["content"] = "x" * 50_000_000  # made when played: it is large
+    return to_bytes(tree)
+
+
 def _tail(name: str, about: str, tail: bytes) -> Fault:
     return _body(name, about, lambda exchange: exchange.good_body[:-1] + tail)
 
@@ -95,7 +102,7 @@ CONTENT_FAULTS: tuple[Fault, ...] = (
     _said("text_surrogate", "a lone surrogate in the text", b'"half \\ud83d of a pair"'),
     _said("text_nul", "NUL in the text", b'"nul \\u0000 inside"'),
     _said("text_terminal", "terminal commands in the text", b'"\\u001b]0;owned\\u0007 \\u001b[2J"'),
-    _said("text_50_mb", "50 MB of text", b'"' + b"x" * 50_000_000 + b'"'),
+    _body("text_50_mb", "50 MB of text", _long),
     _said("text_number", "the text is a number", b"42"),
     _said("text_list", "the text is a list of parts", b'[{"type": "text", "text": "hello"}]'),
     _message("text_null", "no text and nothing in its place", content=None),

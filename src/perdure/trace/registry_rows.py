@@ -13,7 +13,7 @@ from perdure.records.registry import RunEntry, WorldEntry, WorldOutcome
 from perdure.trace.database import Database
 from perdure.trace.decoding import decode
 
-_WORLDS = "SELECT world_id, entry, witness, outcome FROM worlds ORDER BY position"
+_WORLDS = "SELECT position, world_id, entry, witness, outcome FROM worlds ORDER BY position"
 _PERSONAS = "SELECT position, id, payload FROM personas ORDER BY position"
 
 
@@ -44,14 +44,15 @@ def read_worlds(database: Database) -> tuple[StoredWorld, ...]:
 
     """
     worlds = []
-    for world_id, entry, witness, outcome in database.fetch(_WORLDS):
+    for place, row in enumerate(database.fetch(_WORLDS)):
+        position, world_id, entry, witness, outcome = row
         where = f"{database.path}: world {world_id}"
         world = StoredWorld(
             entry=decode(entry, WorldEntry, where),
             witness=None if witness is None else decode(witness, Head, where),
             outcome=None if outcome is None else decode(outcome, WorldOutcome, where),
         )
-        if world.entry.world_id != world_id:
+        if world.entry.world_id != world_id or position != place:
             raise DamagedRecordError("The row is that of another world.", where=where)
         worlds.append(world)
     return tuple(worlds)

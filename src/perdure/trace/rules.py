@@ -32,6 +32,8 @@ class Tally:
     def __init__(self, horizon: int) -> None:
         self.horizon = horizon
         self.completed = False
+        self.turns = 0
+        self.turns_failed = 0
         self.cost = 0
         self.unknown_costs = 0
         self._jobs: Counter[int] = Counter()
@@ -72,7 +74,10 @@ class Tally:
     def _count(self, event: Event, turn: Turn | TurnNotTaken) -> str | None:
         self._jobs[turn.job] += 1
         if isinstance(turn, Turn):
+            self.turns += 1
             self._turns.add(event.content)
+        else:
+            self.turns_failed += 1
         shown = turn.presentation.persona
         return None if event.persona == shown else f"it was shown to {shown}"
 

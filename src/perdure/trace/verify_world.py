@@ -183,9 +183,11 @@ def _wrong_outcome(outcome: WorldOutcome, head: Head, tally: Tally) -> str | Non
         return None
     if outcome.digest not in ("", head.digest):
         return "The registry has another digest than the record."
-    if (outcome.cost, outcome.unknown_costs) != (tally.cost, tally.unknown_costs):
+    noted = (outcome.turns, outcome.turns_failed, outcome.cost, outcome.unknown_costs)
+    summed = (tally.turns, tally.turns_failed, tally.cost, tally.unknown_costs)
+    if noted != summed:
         return (
-            f"The registry says that it cost {outcome.cost} and {outcome.unknown_costs} unknown;"
-            f" its record sums to {tally.cost} and {tally.unknown_costs}."
+            "The registry's turns, failed turns, cost and unknown costs are"
+            f" {noted}; its record sums to {summed}."
         )
     return None

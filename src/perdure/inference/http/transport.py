@@ -17,12 +17,15 @@ from pyreqwest.exceptions import ConnectError, PyreqwestError, RequestTimeoutErr
 from pyreqwest.request import RequestBuilder
 from pyreqwest.response import Response
 
+from perdure.base.clock import SystemClock
 from perdure.base.errors import InternalError
 from perdure.inference.http.key import Key
 from perdure.inference.http.settings import HttpSettings
 from perdure.records.request import Failure, FailureCause
 
 _CHUNK_BYTES = 64 * 1024
+_QUIET_S = 0.1
+_CLOCK = SystemClock()
 _FIRST_ERROR = 300
 _USER_AGENT = "perdure"
 # How the client marks an error that came before the request was sent.
@@ -85,6 +88,10 @@ class Transport:
         if self._client is not None:
             await self._client.close()
             self._client = None
+            # The client's own thread may still hold the interpreter's lock for the last wake-up.
+            # An interpreter that ends in that instant aborts (seen in one exit of six without
+            # this wait, in none with it), and the run's exit status with it.
+            await _CLOCK.sleep(_QUIET_S)
 
     async def post(self, path: str, body: bytes, timeout_s: float) -> Answer | Failure:
         """Send a JSON body and read the reply, within `timeout_s` seconds."""

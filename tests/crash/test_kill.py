@@ -1,0 +1,50 @@
+"""P1 and P2 under SIGKILL: a writer that dies before any write loses nothing it acknowledged."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FULL = os.environ.get("PERDURE_CRASH") == "full"
+
+
+def run_killer(*arguments: str) -> dict[str, Any]:
+    """Run the killer in a process of its own, which never has a database open when it forks."""
+    command = [sys.executable, "-m", "tests.crash.killer", *arguments]
+    ended = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=3_600
+    )
+    assert ended.returncode == 0, ended.stderr
+    counts: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
+    counts["said"] = ended.stderr
+    return counts
+
+
+@pytest.mark.timeout(3_600 if FULL else 300)
+def test_a_writer_killed_at_every_boundary_loses_nothing(record_property) -> None:
+    """P1, P2: every workload of one to three operations, killed at every boundary, and again."""
+    asked = ("--doubles", "2") if FULL else ("--doubles", "1", "--stride", "4")
+    counts = run_killer(*asked)
+    print(
+        f"kills: {counts['kills']}, second kills: {counts['second_kills']},"
+        f" lost: {counts['lost']}"
+    )
+    record_property("kills", counts["kills"] + counts["second_kills"])
+    assert counts["lost"] == 0, counts["said"]
+    assert counts["kills"] >= 2_000
+    assert counts["second_kills"] >= (10_000 if FULL else 100)
+
+
+@pytest.mark.parametrize("plant", ["early-ack", "two-transactions"])
+def test_the_killer_catches_a_planted_bug(plant: str) -> None:
+    """Control: a tick acknowledged before its commit, or written in two, is found out."""
+    counts = run_killer("--plant", plant, "--lengths", "1", "--doubles", "0")
+    assert counts["kills"] > 100
+    assert counts["lost"] > 0

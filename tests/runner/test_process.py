@@ -1,0 +1,239 @@
+"""A run as a real process over real HTTP and real files: stopped, killed, repeated, refused."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from perdure import runner
+from perdure.base.errors import HeldError
+from perdure.population import load_study
+from perdure.study import Overrides
+from perdure.testing import MisbehavingServer
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "vote96" / "study.yaml"
+KEY = "sk-canary-0123456789abcdef"
+TURNS_MAX = 5_000
+
+
+def answer(request: dict[str, Any]) -> str:
+    """Answer by the prompt alone, so that each persona always gets the same reply."""
+    text = str(request["messages"])
+    return "I would vote for Bob Dole." if len(text) % 2 else "Bill Clinton. I agree."
+
+
+@pytest.fixture
+def server() -> Iterator[MisbehavingServer]:
+    """Give a server of its own to each test."""
+    with MisbehavingServer(responder=answer, key=KEY) as running:
+        yield running
+
+
+def start(server: MisbehavingServer, out: Path, *more: str) -> subprocess.Popen[str]:
+    """Start a run of the example, eight people, over HTTP."""
+    command = [sys.executable, "-m", "perdure.cli", "run", str(EXAMPLE), "--out", str(out)]
+    flags = ["--n", "8", "--model", "http", "--model-name", "test-model-1", "--key-env", "CANARY"]
+    return subprocess.Popen(
+        [*command, *flags, "--base-url", server.base_url, "--quiet", "--json", *more],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "CANARY": KEY},
+    )
+
+
+def ask(command: str, out: Path) -> tuple[int, Any]:
+    """Run a reading command; give its exit status and its document."""
+    done = subprocess.run(
+        [sys.executable, "-m", "perdure.cli", command, str(out), "--json"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, json.loads(done.stdout)
+
+
+def wait_for_calls(server: MisbehavingServer, count: int, process: subprocess.Popen[str]) -> None:
+    """Wait until the server has seen so many calls."""
+    for _ in range(3_000):
+        if server.calls >= count:
+            return
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)  # noqa: TID251 - a real process is waited for
+    pytest.fail("the run makes no calls")
+
+
+def test_a_run_over_http_completes_and_keeps_the_key_out_of_everything(
+    server: MisbehavingServer, tmp_path: Path
+):
+    """A real endpoint answers every turn; its key is in no file, and on no screen."""
+    out = tmp_path / "run"
+    process = start(server, out)
+    said, errors = process.communicate(timeout=100)
+    assert process.returncode == 0, errors
+    document = json.loads(said)
+    calls = sum(world["calls"] for world in document["result"]["worlds"])
+    assert calls == server.calls
+    assert server.keys >= {KEY}
+    assert KEY not in said + errors
+    assert ask("verify", out)[0] == 0
+    assert ask("export", out)[0] == 0
+    for path in out.rglob("*"):
+        assert not path.is_file() or KEY.encode() not in path.read_bytes(), path
+
+
+def test_two_processes_give_the_same_digests(server: MisbehavingServer, tmp_path: Path):
+    """The same study with the same replies has the same record, whatever process made it."""
+    digests = []
+    for name in ("one", "two"):
+        process = start(server, tmp_path / name)
+        said, _ = process.communicate(timeout=100)
+        digests.append([world["digest"] for world in json.loads(said)["result"]["worlds"]])
+    assert digests[0] == digests[1]
+    assert len(set(digests[0])) == 4
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stop_signal_finishes_the_open_ticks(
+    server: MisbehavingServer, tmp_path: Path, number: signal.Signals
+):
+    """Ctrl-C ends with 75 and whole ticks; the record is sound and says that it was paused."""
+    server.latency_s = 0.1
+    out = tmp_path / "run"
+    process = start(server, out)
+    wait_for_calls(server, 40, process)
+    process.send_signal(number)
+    said, _ = process.communicate(timeout=60)
+    assert process.returncode == 75
+    worlds = json.loads(said)["result"]["worlds"]
+    assert all(world.get("tick", -1) >= 0 for world in worlds)
+    assert not all(world["state"] == "completed" for world in worlds)
+    # Nothing that was paid for is lost: every call the server saw is in a closed tick.
+    assert sum(world["calls"] for world in worlds) == server.calls
+    assert ask("verify", out)[0] == 0
+    status, document = ask("status", out)
+    assert status == 0
+    assert document["state"] not in {"running", "completed"}
+
+
+def test_a_second_stop_signal_stops_at_once(server: MisbehavingServer, tmp_path: Path):
+    """Who cannot wait presses Ctrl-C twice: 75 within moments, closed ticks kept."""
+    server.latency_s = 30.0
+    out = tmp_path / "run"
+    process = start(server, out)
+    wait_for_calls(server, 8, process)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.5)  # noqa: TID251 - a real process is waited for
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+    assert process.returncode == 75
+    assert ask("verify", out)[0] == 0
+
+
+def test_a_killed_run_is_never_shown_as_running(server: MisbehavingServer, tmp_path: Path):
+    """After SIGKILL the record is sound, `status` says interrupted, and nothing is overwritten."""
+    server.latency_s = 0.05
+    out = tmp_path / "run"
+    process = start(server, out)
+    wait_for_calls(server, 60, process)
+    process.kill()
+    process.communicate()
+    assert ask("verify", out)[0] == 0
+    assert ask("status", out)[1]["state"] == "interrupted"
+    again = start(server, out)
+    said, _ = again.communicate(timeout=60)
+    assert again.returncode == 73
+    assert "did not come to its end" in said
+
+
+def test_a_second_process_is_turned_away(server: MisbehavingServer, tmp_path: Path):
+    """While a run is live, another `run` on its folder ends with 73 and changes nothing."""
+    server.latency_s = 0.1
+    out = tmp_path / "run"
+    process = start(server, out)
+    wait_for_calls(server, 20, process)
+    second = start(server, out)
+    second.communicate(timeout=60)
+    assert second.returncode == 73
+    process.communicate(timeout=60)
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("fault", "status"),
+    [("status_401", 77), ("status_403", 77), ("status_404", 77), ("status_402", 76)],
+)
+def test_what_the_endpoint_refuses_ends_the_run_with_its_own_code(
+    server: MisbehavingServer, tmp_path: Path, fault: str, status: int
+):
+    """A refused key, an unknown model and an empty account each end in one sentence."""
+    server.play(fault)
+    process = start(server, tmp_path / "run")
+    said, errors = process.communicate(timeout=60)
+    assert process.returncode == status
+    assert "Traceback" not in said + errors
+    assert KEY not in said + errors
+
+
+def test_an_unreachable_endpoint_creates_nothing(server: MisbehavingServer, tmp_path: Path):
+    """Where nobody answers, the run ends with 69 before its folder exists."""
+    out = tmp_path / "run"
+    nowhere = server.endpoint("refused")
+    process = start(server, out, "--base-url", nowhere)
+    said, _ = process.communicate(timeout=60)
+    assert process.returncode == 69, said
+    assert not out.exists()
+
+
+def test_an_unwritable_folder_is_one_sentence(tmp_path: Path):
+    """Where a run cannot write, it says so and where; a file in the folder's place likewise."""
+    taken = tmp_path / "file"
+    taken.write_text("something")
+    command = [sys.executable, "-m", "perdure.cli", "run", str(EXAMPLE), "--n", "4", "--out"]
+    done = subprocess.run([*command, taken], capture_output=True, text=True, check=False)
+    assert done.returncode == 73
+    assert taken.read_text() == "something"
+    done = subprocess.run(
+        [*command, "/proc/nowhere/run"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode in {73, 74}
+    assert "/proc/nowhere" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_run_works_where_an_event_loop_is_running(tmp_path: Path):
+    """In a notebook, `run` is called on a running loop and comes back with its result."""
+    loaded = load_study(EXAMPLE, overrides=Overrides(n=4))
+    config = runner.RunConfig(
+        study=loaded.study,
+        population=loaded.population,
+        held_out=loaded.held_out,
+        study_path=str(EXAMPLE),
+        out=str(tmp_path / "run"),
+    )
+
+    async def notebook() -> Any:
+        return runner.run(config)
+
+    assert asyncio.run(notebook()).exit_status == 0
+    assert runner.run(config).exit_status == 0
+    other = load_study(EXAMPLE, overrides=Overrides(n=5))
+    moved = runner.RunConfig(
+        study=other.study,
+        population=other.population,
+        held_out=other.held_out,
+        study_path=str(EXAMPLE),
+        out=str(tmp_path / "run"),
+    )
+    with pytest.raises(HeldError, match=r"population.* differ"):
+        runner.run(moved)

@@ -12,7 +12,15 @@ from perdure.records.events import KIND_OF, Cost, Event, ScoreGiven, TickClosed,
 from perdure.records.outcome import TurnFailureCause, UnscorableCause
 from perdure.records.persona import AttributeSpec, Choice, Ontology, OutcomeSpec, Persona
 from perdure.records.presentation import Impression, Plan, Presentation
-from perdure.records.registry import RunEntry, WorldEntry, WorldOutcome, WorldState
+from perdure.records.registry import (
+    LogPayload,
+    RunClosed,
+    RunEntry,
+    RunState,
+    WorldEntry,
+    WorldOutcome,
+    WorldState,
+)
 from perdure.records.request import FailureCause
 from perdure.records.scenario import Brief, ModelPin, Question, Scenario, Variant
 from perdure.records.study import ModelSpec, PopulationSpec, Study
@@ -99,6 +107,7 @@ class MemoryRecord:
             for name in scenarios
             for seed in seeds
         )
+        self.log: tuple[LogPayload, ...] = (RunClosed(state=RunState.COMPLETED, exit_status=0),)
         self.stands: dict[str, WorldOutcome] = {}
         self._personas = tuple(personas)
         self._held_out = dict(held_out)

@@ -4,6 +4,7 @@ from perdure.analysis.ledger import build_ledger
 from perdure.analysis.report import build_report
 from perdure.records.events import Reflected, ScoreGiven
 from perdure.records.outcome import UnscorableCause
+from perdure.records.registry import CostOutsideTicks, RunPaused
 from perdure.records.request import FailureCause
 from perdure.records.usage import CostSource
 
@@ -110,11 +111,23 @@ def test_unscorable_answers_to_other_questions_are_counted(record_of):
 
 
 def test_calls_of_an_open_tick_are_not_taken_as_free(record_of):
-    """A world short of its end may have paid for a tick that is not on record: a gap, not zero."""
-    record = record_of(seeds=(1, 2))
-    for tick in (0, 2):
-        record.wave("plain-1", tick, {"p1": "a"})
-    record.wave("plain-2", 0, {"p1": "a"})
-    (gap,) = (gap for gap in build_report(record).gaps if "not in the record" in gap.why)
-    assert (gap.what, gap.count, gap.of) == ("cost", 1, 2)
-    assert build_ledger(record).unfinished == 1
+    """A run that has not ended may have paid for a tick that is not on record: a gap, not zero."""
+    record = record_of(seeds=(1,))
+    record.log = ()
+    (gap,) = (gap for gap in build_report(record).gaps if "open ticks" in gap.why)
+    assert gap.what == "cost"
+    assert build_ledger(record).outside.open
+
+
+def test_calls_of_ticks_that_did_not_close_are_in_the_ledger(record_of):
+    """What was spent outside closed ticks stands in ledger and report, unknown amounts counted."""
+    record = record_of(seeds=(1,))
+    lost = CostOutsideTicks(world_id="plain-1", tick=1, calls=5, cost=70, unknown_costs=2)
+    record.log = (lost, RunPaused(cause="no reply", exit_status=69))
+    outside = build_ledger(record).outside
+    assert (outside.calls, outside.amount, outside.unknown) == (5, 70, 2)
+    assert not outside.open
+    report = build_report(record)
+    assert report.cost.outside == outside
+    (gap,) = (gap for gap in report.gaps if "outside closed ticks" in gap.why)
+    assert gap.count == 2

@@ -36,7 +36,7 @@ def test_any_text_can_be_printed_and_stored(text: str):
     shown = printable(text)
     shown.encode()
     storable(text).encode()
-    assert not any(ord(c) < 0x20 and c not in "\n\t" or 0x7F <= ord(c) < 0xA0 for c in shown)
+    assert not any((ord(c) < 0x20 and c not in "\n\t") or 0x7F <= ord(c) < 0xA0 for c in shown)
 
 
 def test_ordinary_text_is_left_alone():

@@ -22,6 +22,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.crash.tap import Tap
+from tests.crash.workloads import HORIZON, NAME, OPERATIONS, append, born, perform, sequences
+from tests.support.runs import NO_LOG, header, small_batch
+
 from perdure.base.canonical import encode
 from perdure.base.errors import DamagedRecordError, PerdureError
 from perdure.records.events import Batch, Head
@@ -31,9 +35,6 @@ from perdure.trace import guard, partition_file
 from perdure.trace.decoding import decode
 from perdure.trace.partition_file import PartitionFile
 from perdure.trace.sealing import seal
-from tests.crash.tap import Tap
-from tests.crash.workloads import HORIZON, NAME, OPERATIONS, append, born, perform, sequences
-from tests.support.runs import NO_LOG, header, small_batch
 
 _ACK = struct.Struct("<q64s")
 

@@ -1,6 +1,6 @@
 """Writes a partition and ends without closing it, so that its log stays. Prints its heads.
 
-    python -m tests.crash.leave_log FOLDER TICKS
+python -m tests.crash.leave_log FOLDER TICKS
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ import os
 import sys
 from pathlib import Path
 
-from perdure.base.canonical import encode
 from tests.crash.workloads import HORIZON, born
 from tests.support.runs import NO_LOG, full_batch, small_batch
+
+from perdure.base.canonical import encode
 
 
 def main() -> None:

@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from perdure.trace import birth, files
 from tests.crash.tap import Tap
+
+from perdure.trace import birth, files
 
 _SECTOR = 512
 _NAMES = frozenset({"create", "delete", "rename"})
@@ -118,9 +119,7 @@ class Disk:
 
     def files(self) -> dict[str, bytes]:
         """Give what a reader would find."""
-        return {
-            path: bytes(self.contents.get(inode, b"")) for path, inode in self.names.items()
-        }
+        return {path: bytes(self.contents.get(inode, b"")) for path, inode in self.names.items()}
 
 
 def states(changes: list[Change]) -> Iterator[State]:

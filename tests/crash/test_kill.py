@@ -33,8 +33,7 @@ def test_a_writer_killed_at_every_boundary_loses_nothing(record_property) -> Non
     asked = ("--doubles", "2") if FULL else ("--doubles", "1", "--stride", "4")
     counts = run_killer(*asked)
     print(
-        f"kills: {counts['kills']}, second kills: {counts['second_kills']},"
-        f" lost: {counts['lost']}"
+        f"kills: {counts['kills']}, second kills: {counts['second_kills']}, lost: {counts['lost']}"
     )
     record_property("kills", counts["kills"] + counts["second_kills"])
     assert counts["lost"] == 0, counts["said"]

@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import msgspec
 import pytest
+from tests.crash.workloads import NAME
 
 from perdure.base.chance import Stream
 from perdure.base.errors import DamagedRecordError
 from perdure.records.events import Head
 from perdure.trace.partition_file import PartitionFile
 from perdure.trace.walk import Walker
-from tests.crash.workloads import NAME
 
 ROOT = Path(__file__).resolve().parents[2]
 FULL = os.environ.get("PERDURE_CRASH") == "full"

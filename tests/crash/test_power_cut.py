@@ -10,17 +10,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-
-from perdure.base.canonical import encode
-from perdure.base.errors import PerdureError
-from perdure.records.events import Head
-from perdure.records.registry import RunPaused
-from perdure.trace import files, opening
-from perdure.trace.database import Database
-from perdure.trace.partition_file import PartitionFile
-from perdure.trace.registry_file import REGISTRY_NAME, RegistryFile
-from perdure.trace.schema import FORMAT, PARTITION
-from perdure.trace.sealing import first_head, seal
 from tests.crash.powercut import Change, Recorder, State, states
 from tests.crash.workloads import HORIZON, born
 from tests.support.runs import (
@@ -34,6 +23,17 @@ from tests.support.runs import (
     small_batch,
     world_entry,
 )
+
+from perdure.base.canonical import encode
+from perdure.base.errors import PerdureError
+from perdure.records.events import Head
+from perdure.records.registry import RunPaused
+from perdure.trace import files, opening
+from perdure.trace.database import Database
+from perdure.trace.partition_file import PartitionFile
+from perdure.trace.registry_file import REGISTRY_NAME, RegistryFile
+from perdure.trace.schema import FORMAT, PARTITION
+from perdure.trace.sealing import first_head, seal
 
 FULL = os.environ.get("PERDURE_CRASH") == "full"
 SHARED = Path("/dev/shm") if Path("/dev/shm").is_dir() else None

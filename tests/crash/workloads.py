@@ -6,9 +6,10 @@ from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 
+from tests.support.runs import NO_LOG, WORLDS, full_batch, header, small_batch
+
 from perdure.records.events import Head
 from perdure.trace.partition_file import PartitionFile
-from tests.support.runs import NO_LOG, WORLDS, full_batch, header, small_batch
 
 Ack = Callable[[Head], None]
 

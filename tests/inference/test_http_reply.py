@@ -71,7 +71,7 @@ def spliced(draw: st.DrawFn, good: bytes) -> bytes:
 
 
 @given(st.binary(max_size=300) | spliced(GOOD) | TREES.map(replies.to_bytes))
-@settings(max_examples=400)
+@settings(max_examples=200)
 @example(b'{"choices":[{"message":{"content":"a\\udfff"},"finish_reason":"stop"}],"model":"m"}')
 @example(b'{"choices":[{"message":{"content":"a"}}],"model":"m","usage":{"prompt_tokens":1e999}}')
 @example(b"[" * 100_000)
@@ -83,7 +83,7 @@ def test_every_chat_body_is_a_reply_or_a_failure(body: bytes) -> None:
 
 
 @given(st.binary(max_size=300) | spliced(VECTORS) | TREES.map(replies.to_bytes))
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_every_embedding_body_is_vectors_or_a_failure(body: bytes) -> None:
     """Vectors come one per text, of one length and finite, or not at all."""
     outcome = embed(body)

@@ -155,3 +155,22 @@ def test_no_usage_is_ever_an_exception_or_negative(*, reported: object, has_outp
     if usage is not None:
         counts = (usage.input_fresh, usage.cache_write, usage.cache_read, usage.output)
         assert all(type(count) is int and 0 <= count <= COUNT_MAX for count in counts)
+
+
+COUNTS = st.integers(-1, 60) | st.booleans() | st.none() | st.floats(0, 60) | st.just(10**10)
+
+
+@given(prompt=COUNTS, said=COUNTS, total=COUNTS, cached=COUNTS)
+def test_the_short_way_and_the_long_way_agree(
+    prompt: object, said: object, total: object, cached: object
+) -> None:
+    """The commonest shape is read by a short cut, which gives what the whole rules give."""
+    reported = {
+        "prompt_tokens": prompt,
+        "completion_tokens": said,
+        "total_tokens": total,
+        "prompt_tokens_details": {"cached_tokens": cached},
+    }
+    long_way = {**reported, "a name that nobody reads": 1}
+    shown = normalise_usage(reported, has_output=True)
+    assert shown == normalise_usage(long_way, has_output=True)

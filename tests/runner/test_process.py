@@ -42,7 +42,7 @@ def server() -> Iterator[MisbehavingServer]:
 def start(server: MisbehavingServer, out: Path, *more: str) -> subprocess.Popen[str]:
     """Start a run of the example, eight people, over HTTP."""
     command = [sys.executable, "-m", "perdure.cli", "run", str(EXAMPLE), "--out", str(out)]
-    flags = ["--n", "8", "--model", "http", "--model-name", "test-model-1", "--key-env", "CANARY"]
+    flags = ["--n", "8", "--model", "http", "--model-name", "test-model", "--key-env", "CANARY"]
     return subprocess.Popen(
         [*command, *flags, "--base-url", server.base_url, "--quiet", "--json", *more],
         stdout=subprocess.PIPE,
@@ -128,9 +128,12 @@ def test_a_stop_signal_finishes_the_open_ticks(
 
 def test_a_second_stop_signal_stops_at_once(server: MisbehavingServer, tmp_path: Path):
     """Who cannot wait presses Ctrl-C twice: 75 within moments, closed ticks kept."""
-    server.latency_s = 30.0
+    server.latency_s = 2.0
     out = tmp_path / "run"
     process = start(server, out)
+    while not server.requests:  # the list of models, which is asked for first
+        time.sleep(0.01)  # noqa: TID251 - a real process is waited for
+    server.latency_s = 60.0
     wait_for_calls(server, 8, process)
     process.send_signal(signal.SIGINT)
     time.sleep(0.5)  # noqa: TID251 - a real process is waited for

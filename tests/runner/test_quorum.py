@@ -17,7 +17,7 @@ def test_only_a_job_that_called_and_got_nothing_is_unanswered():
 
 
 @pytest.mark.parametrize(("failed", "closes"), [(0, True), (1, True), (2, False), (10, False)])
-def test_a_tick_closes_at_its_quorum_and_not_below(failed: int, closes: bool):
+def test_a_tick_closes_at_its_quorum_and_not_below(failed: int, *, closes: bool):
     """Of ten jobs at a quorum of 0.9, one may go unanswered and two may not."""
     assert (shortfall(10, [FailureCause.CONNECT] * failed, 0.9) is None) is closes
 

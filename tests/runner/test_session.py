@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.support.town import OwnParts, answering, run_in_memory, town
 
 from perdure.agent import PersonaAgent
 from perdure.base.canonical import encode
@@ -27,7 +28,6 @@ from perdure.records.request import ChatRequest, FailureCause, Reply
 from perdure.records.usage import Price, Usage
 from perdure.testing import ScriptedProvider, wrong_model
 from perdure.world import SurveyWorld
-from tests.support.town import OwnParts, answering, run_in_memory, town
 
 
 def payloads(ran: Any, cls: type, place: int = 0) -> list[Any]:

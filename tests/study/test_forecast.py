@@ -79,8 +79,8 @@ def test_a_time_is_given_only_where_a_rate_is_known(write: Writer) -> None:
     ("shown", "activation", "every", "expected", "worst"),
     [
         (3, 1.0, 1, Fraction(3), 3),
-        (3, 1.0, 2, Fraction(1), 1),
-        (3, 0.5, 2, Fraction(1, 2), 1),
+        (3, 1.0, 2, Fraction(1), 2),
+        (3, 0.5, 2, Fraction(1, 2), 2),
         (2, 0.5, 1, Fraction(1), 2),
         (4, 0.0, 1, Fraction(0), 4),
         (3, 0.5, 0, Fraction(0), 0),

@@ -112,7 +112,7 @@ MISTAKES = [
      "means nothing"),
     ("  s1:\n", "  s1:\n    world: os:system()\n", "world:", "is `os:system()`"),
     ("  s1:\n", "  s1:\n    world: ../evil:World\n", "world:", "is `../evil:World`"),
-    ("  reflect_every: 2", "  agent: evil", "agent: evil", "is `evil`"),
+    ("  reflect_every: 2", "  class: evil", "class: evil", "is `evil`"),
     ("seeds: [1, 2]", "seeds: [1, 2]\nquorum: 0", "quorum:", "is `0`"),
     ("seeds: [1, 2]", "seeds: [1, 2]\ncurrency: usd", "currency:", "is `usd`"),
     ("seeds: [1, 2]", f"seeds: {list(range(6000))}", "seeds:", "12,000 worlds"),

@@ -6,10 +6,10 @@ import msgspec
 
 from perdure.analysis.costs import CostBook, CostLine, CostSum, NamedSum, by, total
 from perdure.analysis.models import answered_by
+from perdure.analysis.outside import Outside, outside
 from perdure.analysis.source import RecordSource
 from perdure.records.events import Cost
 from perdure.records.record import Record
-from perdure.records.registry import WorldState
 from perdure.records.study import Study
 
 
@@ -31,8 +31,7 @@ class WorldCost(Record):
 class Ledger(Record):
     """Spend summed from cost events, by stage (what a call was for), model, world and source.
 
-    `unfinished` worlds have not reached their end: a call of a tick that did not close is not in
-    their record, and its cost is unknown.
+    `total` covers closed ticks; what was called beside them is `outside`.
     """
 
     run_id: str
@@ -43,7 +42,7 @@ class Ledger(Record):
     by_model: tuple[NamedSum, ...]
     by_world: tuple[WorldCost, ...]
     by_source: tuple[NamedSum, ...]
-    unfinished: int
+    outside: Outside
     agrees: bool
 
 
@@ -87,10 +86,6 @@ def build_ledger(source: RecordSource) -> Ledger:
         by_model=by(lines, lambda key: key.model),
         by_world=tuple(worlds),
         by_source=by(lines, lambda key: key.source),
-        unfinished=sum(
-            world.world_id not in outcomes
-            or outcomes[world.world_id].state is not WorldState.COMPLETED
-            for world in source.worlds
-        ),
+        outside=outside(source.log),
         agrees=all(world.agrees for world in worlds),
     )

@@ -14,6 +14,7 @@ from perdure.analysis.change import Change, TwoWaves, change
 from perdure.analysis.costs import CostSum, NamedSum, by, total
 from perdure.analysis.grouping import grouping_attribute, groups_of
 from perdure.analysis.models import ModelUse, models_used
+from perdure.analysis.outside import Outside, outside
 from perdure.analysis.prediction import Group, Prediction, WorldAnswers, predict
 from perdure.analysis.reading import KINDS, Activation, WorldReading, read_world
 from perdure.analysis.source import RecordSource
@@ -57,10 +58,11 @@ class WorldLine(Record):
 
 
 class CostReport(Record):
-    """What the run cost, and by what."""
+    """What the run cost in closed ticks, by what; and outside of them."""
 
     currency: str
     total: CostSum
+    outside: Outside
     by_model: tuple[NamedSum, ...]
     by_role: tuple[NamedSum, ...]
     by_purpose: tuple[NamedSum, ...]
@@ -141,6 +143,7 @@ def build_report(source: RecordSource, *, grouped_by: str = "") -> Report:
     outcomes = source.outcomes
     worlds = tuple(_world_line(outcomes.get(r.world.world_id), r) for r in readings)
     spent = total(lines)
+    beside = outside(source.log)
     return Report(
         run_id=source.entry.run_id,
         study=study.name,
@@ -162,11 +165,12 @@ def build_report(source: RecordSource, *, grouped_by: str = "") -> Report:
             changes=changes,
             readings=readings,
             cost=spent,
-            unfinished=sum(world.state is not WorldState.COMPLETED for world in worlds),
+            beside=beside,
         ),
         cost=CostReport(
             currency=source.entry.currency,
             total=spent,
+            outside=beside,
             by_model=by(lines, lambda key: key.model),
             by_role=by(lines, lambda key: key.role),
             by_purpose=by(lines, lambda key: key.purpose),

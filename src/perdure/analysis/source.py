@@ -7,7 +7,7 @@ from typing import Protocol
 
 from perdure.records.events import Event
 from perdure.records.persona import Persona
-from perdure.records.registry import RunEntry, WorldEntry, WorldOutcome
+from perdure.records.registry import LogPayload, RunEntry, WorldEntry, WorldOutcome
 
 
 class RecordSource(Protocol):
@@ -26,6 +26,11 @@ class RecordSource(Protocol):
     @property
     def outcomes(self) -> Mapping[str, WorldOutcome]:
         """Where each world stands, by world id."""
+        ...
+
+    @property
+    def log(self) -> Sequence[LogPayload]:
+        """What the run log says, in order."""
         ...
 
     @property

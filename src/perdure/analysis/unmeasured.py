@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from perdure.analysis.change import Change
 from perdure.analysis.costs import CostSum
+from perdure.analysis.outside import Outside
 from perdure.analysis.prediction import Prediction
 from perdure.analysis.reading import WorldReading
 from perdure.records.record import Record
@@ -30,7 +31,7 @@ def gaps(
     changes: Sequence[Change],
     readings: Sequence[WorldReading],
     cost: CostSum,
-    unfinished: int,
+    beside: Outside,
 ) -> tuple[Gap, ...]:
     """List every gap of a report, the ones that touch its main figures first."""
     found: list[Gap] = []
@@ -57,9 +58,12 @@ def gaps(
     if cost.usage_unknown:
         why = "no token counts were reported for these attempts"
         found.append(Gap(what="tokens", why=why, count=cost.usage_unknown, of=cost.attempts))
-    if unfinished:
-        why = "worlds not at their end: calls of a tick that did not close are not in the record"
-        found.append(Gap(what="cost", why=why, count=unfinished, of=len(readings)))
+    if beside.unknown:
+        why = "the amount of these attempts outside closed ticks is unknown"
+        found.append(Gap(what="cost", why=why, count=beside.unknown, of=beside.unknown))
+    if beside.open:
+        why = "the run has not ended; calls of open ticks are not on record"
+        found.append(Gap(what="cost", why=why, count=0, of=0))
     return tuple(found)
 
 

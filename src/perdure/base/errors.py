@@ -75,7 +75,7 @@ class UsageError(PerdureError):
 
 
 class Problem:
-    """One thing wrong with an input: file, line (1-based, 0 if unknown), what, and what to write."""
+    """One thing wrong with an input: file, line (from 1; 0 if unknown), what, what to write."""
 
     __slots__ = ("file", "line", "remedy", "wrong")
 

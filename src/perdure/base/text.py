@@ -25,7 +25,7 @@ def storable(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Make text safe to print: unsafe characters become visible escapes such as `\\x1b`."""
+    r"""Make text safe to print: unsafe characters become visible escapes such as `\x1b`."""
     return _UNSAFE.sub(_escape, storable(text))
 
 

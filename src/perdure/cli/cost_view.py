@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from perdure.analysis.costs import CostSum, NamedSum
 from perdure.analysis.ledger import Ledger
+from perdure.analysis.outside import Outside
 from perdure.base.money import show
 from perdure.cli.figures import UNKNOWN, count, plural, spend
 from perdure.cli.tables import heading, paragraph, table
@@ -32,7 +33,12 @@ def cost_table(by: str, sums: Iterable[NamedSum], currency: str) -> Table:
 
 def ledger_parts(ledger: Ledger, folder: str) -> Iterator[RenderableType]:
     """Draw a ledger: the total, its parts, and whether the registry agrees."""
-    total = spend(ledger.total.amount, ledger.total.unknown, ledger.currency)
+    beside = ledger.outside
+    total = spend(
+        ledger.total.amount + beside.amount,
+        ledger.total.unknown + beside.unknown,
+        ledger.currency,
+    )
     yield paragraph(f"Ledger of {folder}: {total}", style="bold")
     yield paragraph(f"Model: {ledger.answered_by}.")
     yield paragraph("Summed from the cost events of the record.")
@@ -49,13 +55,22 @@ def ledger_parts(ledger: Ledger, folder: str) -> Iterator[RenderableType]:
     ]
     columns = ["world", "scenario", "seed", *_columns(ledger.currency)]
     yield table(columns, rows, left=2, ids=2)
-    if ledger.unfinished:
-        yield paragraph(
-            f"\n{ledger.unfinished} of {plural(len(ledger.by_world), 'world')} not at their end: "
-            "calls of a tick that did not close are not in the record, and their cost is unknown, "
-            "not zero."
-        )
+    yield from outside_parts(beside, ledger.currency)
     yield from _agreement(ledger)
+
+
+def outside_parts(beside: Outside, currency: str) -> Iterator[RenderableType]:
+    """Say what was called outside closed ticks, if anything was or may have been."""
+    if beside.calls:
+        yield paragraph(
+            f"\nOutside closed ticks: {plural(beside.calls, 'call')} of ticks that did not close, "
+            f"{spend(beside.amount, beside.unknown, currency)}; counted in the total above."
+        )
+    if beside.open:
+        yield paragraph(
+            "\nThe run has not ended: calls of ticks that are open, or were when it was killed, "
+            "are not on record. What they cost is unknown, not zero."
+        )
 
 
 def _agreement(ledger: Ledger) -> Iterator[RenderableType]:

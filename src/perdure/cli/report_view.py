@@ -9,7 +9,7 @@ from perdure.analysis.change import Change
 from perdure.analysis.models import ModelUse
 from perdure.analysis.prediction import Fit, GroupFit, Prediction
 from perdure.analysis.report import Outcome, Report
-from perdure.cli.cost_view import cost_table
+from perdure.cli.cost_view import cost_table, outside_parts
 from perdure.cli.figures import count, percent, plural, points, score, spend, spread
 from perdure.cli.headline_view import headlines
 from perdure.cli.tables import heading, paragraph, table
@@ -251,6 +251,7 @@ def _cost(report: Report) -> Iterator[RenderableType]:
     cost = report.cost
     total = spend(cost.total.amount, cost.total.unknown, cost.currency)
     yield heading(f"Cost: {total} over {plural(cost.total.attempts, 'attempt')}")
+    yield from outside_parts(cost.outside, cost.currency)
     if not cost.total.attempts:
         return
     yield cost_table("model", cost.by_model, cost.currency)

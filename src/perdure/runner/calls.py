@@ -6,6 +6,7 @@ each call's sampling seed from the world, and keeps every result for the record.
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
@@ -26,6 +27,7 @@ from perdure.runner.port import ModelHost
 from perdure.runner.vectors import rounded
 
 WORLD_JOB = -1
+_PAUSE_EVERY = 64
 
 
 class TickCalls:
@@ -37,7 +39,7 @@ class TickCalls:
         self._world_seed = world_seed
         self.tick = tick
         self.personas: Sequence[str] = ()
-        self._requests: dict[CallKey, ChatRequest | EmbedRequest] = {}
+        self._count = 0
         self.by_job: dict[int, list[tuple[str, CallResult]]] = defaultdict(list)
 
     def results(self) -> list[CallResult]:
@@ -97,6 +99,10 @@ class TickCalls:
             CallFailedError: the call has no answer.
 
         """
+        self._count += 1
+        if self._count % _PAUSE_EVERY == 0:
+            # A model that answers at once would let nobody else run until its tick is over.
+            await asyncio.sleep(0)
         result = await self._host.call(key, request)
         self.by_job[key.job].append((request.role, result))
         if result.answer is None:

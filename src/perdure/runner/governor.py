@@ -43,6 +43,7 @@ class Governor:
         }
         self._next = dict.fromkeys(self._outcomes, 0)
         self._moved = asyncio.Condition()
+        self._outside = Spend()
         self._stop_cause = ""
         self._stop_exit = EXIT_DONE
 
@@ -86,13 +87,7 @@ class Governor:
 
     async def tick_dropped(self, dropped: TickDropped) -> None:
         """Record what the calls of a tick cost that will not be written."""
-        known = self._outcomes[dropped.world_id]
-        self._outcomes[dropped.world_id] = msgspec.structs.replace(
-            known,
-            calls=known.calls + dropped.calls,
-            cost=known.cost + dropped.cost,
-            unknown_costs=known.unknown_costs + dropped.unknown_costs,
-        )
+        self._outside += Spend(known=dropped.cost, unknown=dropped.unknown_costs)
         await self._registry.log(
             CostOutsideTicks(
                 world_id=dropped.world_id,
@@ -145,7 +140,12 @@ class Governor:
 
         """
         result = result_of(
-            self._registry.entry, folder, self.outcomes, self._stop_cause, self._stop_exit
+            self._registry.entry,
+            folder,
+            self.outcomes,
+            outside=self._outside,
+            stop_cause=self._stop_cause,
+            stop_exit=self._stop_exit,
         )
         # The run log comes first: on a full disk it may use the room that was put aside.
         if self._stop_cause:
@@ -164,12 +164,14 @@ def result_of(
     entry: RunEntry,
     folder: str,
     outcomes: Sequence[WorldOutcome],
+    *,
+    outside: Spend,
     stop_cause: str = "",
     stop_exit: int = EXIT_DONE,
 ) -> RunResult:
-    """Compute a run's result from its worlds. Pure."""
+    """Compute a run's result from its worlds, and from what was spent outside their ticks. Pure."""
     spend = sum(
-        (Spend(known=world.cost, unknown=world.unknown_costs) for world in outcomes), Spend()
+        (Spend(known=world.cost, unknown=world.unknown_costs) for world in outcomes), outside
     )
     complete = all(world.state is WorldState.COMPLETED for world in outcomes)
     failed = [world for world in outcomes if world.state is WorldState.FAILED]

@@ -10,6 +10,7 @@ from perdure.records.registry import RunState
 from perdure.records.result import RunResult
 from perdure.runner.config import RunConfig
 from perdure.runner.governor import result_of
+from perdure.runner.ledger import spend_outside
 from perdure.study.identity import input_hashes
 from perdure.trace.files import exists
 from perdure.trace.lock import LOCK_NAME, is_held
@@ -32,6 +33,7 @@ def finished(config: RunConfig) -> RunResult | None:
 
     """
     folder = Path(config.out)
+    _require_folder(folder)
     if not exists(folder / REGISTRY_NAME):
         _require_empty(folder)
         return None
@@ -50,7 +52,8 @@ def finished(config: RunConfig) -> RunResult | None:
                 remedy="Give another folder.",
             )
         outcomes = tuple(reader.outcomes[world.world_id] for world in reader.worlds)
-        result = result_of(reader.entry, config.out, outcomes)
+        outside = spend_outside(reader.log)
+        result = result_of(reader.entry, config.out, outcomes, outside=outside)
     if result.state is not RunState.COMPLETED:
         raise HeldError(
             "The folder holds this run, and it did not come to its end.",
@@ -67,11 +70,14 @@ def _moved(config: RunConfig, reader: RunReader) -> list[str]:
     return [name for name, value in now.items() if reader.entry.hashes.get(name) != value]
 
 
-def _require_empty(folder: Path) -> None:
-    if not exists(folder):
-        return
-    if not folder.is_dir():
+def _require_folder(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
         raise HeldError("This is not a folder.", where=str(folder), remedy="Give another one.")
+
+
+def _require_empty(folder: Path) -> None:
+    if not folder.exists():
+        return
     others = sorted(
         item.name
         for item in folder.iterdir()

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from perdure.records.events import Cost
 from perdure.records.record import Record
+from perdure.records.registry import CostOutsideTicks, LogPayload
 from perdure.records.request import Attempt
 
 
@@ -17,6 +18,14 @@ class Spend(Record):
 
     def __add__(self, other: Spend) -> Spend:
         return Spend(known=self.known + other.known, unknown=self.unknown + other.unknown)
+
+
+def spend_outside(log: Iterable[LogPayload]) -> Spend:
+    """Sum what a run log says was spent outside closed ticks."""
+    rows = [row for row in log if isinstance(row, CostOutsideTicks)]
+    return Spend(
+        known=sum(row.cost for row in rows), unknown=sum(row.unknown_costs for row in rows)
+    )
 
 
 def spend_of(costs: Iterable[Cost | Attempt]) -> Spend:

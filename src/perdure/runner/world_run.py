@@ -114,7 +114,7 @@ class WorldRun:
         outcomes = await self._act(jobs, opened.plan, calls)
         causes = unanswered([[call for _, call in calls.by_job[job.index]] for job in jobs])
         self._require_replies(tick, len(jobs), causes)
-        scores = tuple(_score(job, outcome) for job, outcome in zip(jobs, outcomes, strict=True))
+        scores = await asyncio.to_thread(_scores, jobs, outcomes)
         result = TickResult(
             tick=tick,
             plan=opened.plan,
@@ -127,7 +127,7 @@ class WorldRun:
             unanswered=len(causes),
             last=tick == self.header.scenario.horizon - 1,
         )
-        batch = compose(result, self.partition.head, self.header.pins)
+        batch = await asyncio.to_thread(compose, result, self.partition.head, self.header.pins)
         crashpoint("tick.before-append")
         head = await self.partition.append(batch, epoch=opened.epoch, log_head=opened.log_head)
         self._calls = None
@@ -257,7 +257,10 @@ class WorldRun:
         )
 
 
-def _score(job: TurnJob, outcome: Outcome) -> Scored | None:
-    if isinstance(outcome, TurnDone) and job.question.choices:
-        return score(outcome.answer, job.question)
-    return None
+def _scores(jobs: Sequence[TurnJob], outcomes: Sequence[Outcome]) -> tuple[Scored | None, ...]:
+    return tuple(
+        score(outcome.answer, job.question)
+        if isinstance(outcome, TurnDone) and job.question.choices
+        else None
+        for job, outcome in zip(jobs, outcomes, strict=True)
+    )

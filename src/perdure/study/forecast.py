@@ -22,7 +22,7 @@ from perdure.study.lengths import Lengths, lengths
 TURN = "turn"
 REFLECTION = "reflection"
 
-_FREE = ("baseline", "local", "scripted")
+_FREE = ("baseline", "local")
 
 
 class CallForecast(Record):
@@ -116,15 +116,17 @@ def reflections(scenario: Scenario, agent: AgentSettings) -> tuple[Fraction, int
     """Count the reflections of one persona in one world: expected, and at most.
 
     A persona reflects after every `reflect_every` turns that showed it something; how many such
-    turns it has follows a binomial distribution.
+    turns it has follows a binomial distribution. At most, every reflection fails and is tried
+    again after each later turn.
     """
     if agent.reflect_every <= 0:
         return Fraction(0), 0
     shown = len(scenario.exposures)
+    worst = max(0, shown - agent.reflect_every + 1)
     chance = Fraction(scenario.activation).limit_denominator(10_000)
     if chance in {0, 1} or shown > 1_000:  # noqa: PLR2004 - beyond it the mean says enough
         expected = Fraction(math.floor(shown * chance), 1) // agent.reflect_every
-        return Fraction(expected), shown // agent.reflect_every
+        return Fraction(expected), worst
     mean = sum(
         (
             math.comb(shown, turns)
@@ -135,7 +137,7 @@ def reflections(scenario: Scenario, agent: AgentSettings) -> tuple[Fraction, int
         ),
         start=Fraction(0),
     )
-    return mean, shown // agent.reflect_every
+    return mean, worst
 
 
 def _world(cell: Cell, personas: int) -> WorldForecast:

@@ -13,7 +13,15 @@ from perdure.records.scenario import ModelPin
 from perdure.records.study import ModelSpec, PopulationSpec
 from perdure.study import files, schema
 from perdure.study.findings import quoted, suggestion
-from perdure.study.read_models import BASELINE, HTTP, LOCAL, LOCAL_MODEL, floating
+from perdure.study.read_models import (
+    BASELINE,
+    HTTP,
+    LOCAL,
+    LOCAL_ENDPOINT,
+    LOCAL_MODEL,
+    LOCAL_SHA256,
+    floating,
+)
 
 _WEIGHTS_BYTES_MAX = 1 << 40
 
@@ -97,7 +105,8 @@ def _named(models: dict[str, ModelSpec], name: str) -> ModelSpec:
     if name == HTTP:
         return ModelSpec(pin=ModelPin(provider=HTTP, model=""))
     if name == LOCAL:
-        return ModelSpec(pin=ModelPin(provider=LOCAL, model=LOCAL_MODEL))
+        pin = ModelPin(provider=LOCAL, model=LOCAL_MODEL, file_sha256=LOCAL_SHA256)
+        return ModelSpec(pin=pin, endpoint=LOCAL_ENDPOINT)
     if name == BASELINE:
         raise UsageError(
             "--model baseline needs a declared rule, and the study has none.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 from perdure.records.baseline_rule import BaselineRule, Distance, Identification
 from perdure.records.persona import Ontology
@@ -12,15 +13,22 @@ from perdure.records.usage import Price
 from perdure.study import schema
 from perdure.study.findings import quoted, suggestion
 from perdure.study.kinds import Named
-from perdure.study.section import Section
+from perdure.study.section import Field, Section
+
+T = TypeVar("T")
 
 BASELINE = "baseline"
 HTTP = "http"
 LOCAL = "local"
 LOCAL_MODEL = "smollm2-135m-instruct"
+# The packaged weights; `inference/local` checks the file against it.
+LOCAL_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+# A model on this machine answers one batch after another, so a call waits longer than one that is
+# sent away, and giving up on it only adds to the queue.
+LOCAL_ENDPOINT = Endpoint(concurrency_max=16, attempt_timeout_s=1_800.0, deadline_s=7_200.0)
 
 # What a model is called where its name is left out; an endpoint always needs one.
-_UNNAMED = {BASELINE: BASELINE, LOCAL: LOCAL_MODEL, "scripted": "scripted"}
+_UNNAMED = {BASELINE: BASELINE, LOCAL: LOCAL_MODEL}
 
 
 @dataclass(frozen=True)
@@ -97,12 +105,18 @@ def _model(named: Named[str, Section], names: RuleNames) -> ModelSpec:
             provider=provider,
             model=model or _UNNAMED.get(provider, ""),
             accepts=tuple(spot.value for spot in accepts),
-            file_sha256=section.get(schema.SHA256),
+            file_sha256=_sha256(section, provider, model),
             rule=_rule(section.get(schema.RULE), names) if section.has(schema.RULE) else None,
         ),
         endpoint=_endpoint(section),
         price=_price(section.get(schema.PRICE)) if section.has(schema.PRICE) else None,
     )
+
+
+def _sha256(section: Section, provider: str, model: str) -> str:
+    """Give the hash that pins local weights: as written, or that of the packaged ones."""
+    packaged = provider == LOCAL and model in {"", LOCAL_MODEL}
+    return section.get(schema.SHA256) or (LOCAL_SHA256 if packaged else "")
 
 
 def _check_fixed(section: Section, line: int, model: str) -> None:
@@ -119,8 +133,8 @@ def _check_fits(section: Section, provider: str) -> None:
         (schema.KEY_ENV, (HTTP,)),
         (schema.ACCEPTS, (HTTP,)),
         (schema.SHA256, (LOCAL,)),
-        (schema.PRICE, (HTTP, LOCAL, "scripted")),
-        (schema.LIMITS, (HTTP, LOCAL, "scripted")),
+        (schema.PRICE, (HTTP, LOCAL)),
+        (schema.LIMITS, (HTTP, LOCAL)),
     )
     for field, providers in rows:
         if section.present(field) and provider not in providers:
@@ -133,14 +147,19 @@ def _check_fits(section: Section, provider: str) -> None:
 
 def _endpoint(section: Section) -> Endpoint:
     limits = section.get(schema.LIMITS)
+    is_local = section.get(schema.PROVIDER) == LOCAL
+
+    def limit(field: Field[T], local: T) -> T:
+        return local if is_local and not limits.present(field) else limits.get(field)
+
     return Endpoint(
         base_url=section.get(schema.BASE_URL),
         key_env=section.get(schema.KEY_ENV),
-        concurrency_max=limits.get(schema.CONCURRENCY),
+        concurrency_max=limit(schema.CONCURRENCY, LOCAL_ENDPOINT.concurrency_max),
         requests_per_minute=limits.get(schema.REQUESTS_PER_MINUTE),
         tokens_per_minute=limits.get(schema.TOKENS_PER_MINUTE),
-        attempt_timeout_s=limits.get(schema.ATTEMPT_TIMEOUT),
-        deadline_s=limits.get(schema.DEADLINE),
+        attempt_timeout_s=limit(schema.ATTEMPT_TIMEOUT, LOCAL_ENDPOINT.attempt_timeout_s),
+        deadline_s=limit(schema.DEADLINE, LOCAL_ENDPOINT.deadline_s),
         retries_max=limits.get(schema.RETRIES),
     )
 

@@ -30,7 +30,7 @@ TICKS_MAX = 10_000_000
 TURNS_MAX = 1_000_000_000
 DRAW_MAX = 1_000_000
 CLAIMS_MAX = 1_000
-PROVIDERS = ("baseline", "http", "local", "scripted")
+PROVIDERS = ("baseline", "http", "local")
 
 _COLUMN = Text(longest=200)
 _CODE = Text(longest=200)
@@ -287,7 +287,11 @@ PRICE_GROUP = Group(
 )
 PRICE = Field("price", PRICE_GROUP, "What the model costs.", default="unknown, never zero")
 CONCURRENCY = Field(
-    "concurrency", Whole(1, 10_000), "Calls in flight at most.", otherwise=32, default="`32`"
+    "concurrency",
+    Whole(1, 10_000),
+    "Calls in flight at most.",
+    otherwise=32,
+    default="`32`; `16` for `local`",
 )
 REQUESTS_PER_MINUTE = Field(
     "requests_per_minute", Whole(1, 10**9), "Requests a minute.", otherwise=0, default="no limit"
@@ -300,14 +304,14 @@ ATTEMPT_TIMEOUT = Field(
     Number(0.1, 86_400),
     "Seconds for one attempt.",
     otherwise=60.0,
-    default="`60`",
+    default="`60`; `1800` for `local`",
 )
 DEADLINE = Field(
     "deadline_s",
     Number(0.1, 86_400),
     "Seconds for a call with all its attempts.",
     otherwise=300.0,
-    default="`300`",
+    default="`300`; `7200` for `local`",
 )
 RETRIES = Field("retries", Whole(0, 100), "Attempts after the first.", otherwise=5, default="`5`")
 LIMITS_GROUP = Group(
@@ -389,7 +393,7 @@ ROLES_GROUP = Group(
 
 # --- agent --------------------------------------------------------------------------------------
 AGENT_CLASS = Field(
-    "agent",
+    "class",
     _PLUGIN,
     "The agent's class; your own may be a module in the study's folder.",
     otherwise="perdure.agent:PersonaAgent",

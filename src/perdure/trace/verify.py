@@ -13,7 +13,7 @@ from perdure.records.record import Record
 from perdure.records.registry import WorldOutcome
 from perdure.trace.reader import RunReader
 from perdure.trace.verify_registry import Finding, check_registry, read_or_find
-from perdure.trace.verify_world import Known, WorldReport, chain_of, check_world
+from perdure.trace.verify_world import Known, WorldReport, check_world
 
 
 class RunReport(Record):
@@ -50,11 +50,10 @@ def verify(folder: Path) -> RunReport:
         outcomes = read_or_find(lambda: reader.outcomes, findings, "registry") or {}
         witnesses = read_or_find(reader.witnesses, findings, "registry") or {}
         findings.extend(check_registry(reader))
-        log_chain = None if log is None else chain_of(log)
         reports = []
         for world in worlds:
             name = world.world_id
             outcome = outcomes.get(name, WorldOutcome(world_id=name))
-            known = Known(outcome, witnesses.get(name), log_chain)
+            known = Known(outcome, witnesses.get(name), log)
             reports.append(check_world(reader, world, known))
     return RunReport(run_id=reader.entry.run_id, worlds=tuple(reports), findings=tuple(findings))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from perdure.base.canonical import sha256
 from perdure.base.errors import PerdureError
 from perdure.records.events import Event, Head
 from perdure.records.record import Record
-from perdure.records.registry import LogHead, WorldEntry, WorldOutcome, WorldState
+from perdure.records.registry import CostOutsideTicks, LogHead, WorldEntry, WorldOutcome, WorldState
 from perdure.trace.database import Database
 from perdure.trace.decoding import decode_event
 from perdure.trace.reader import RunReader
@@ -43,16 +42,11 @@ class WorldReport(Record):
 
 
 class Known(NamedTuple):
-    """What is known of a world outside its partition."""
+    """What is known of a world outside its partition. The log is absent if it is damaged."""
 
     outcome: WorldOutcome
     witness: Head | None
-    log_chain: dict[int, str] | None
-
-
-def chain_of(log: Iterable[StoredLog]) -> dict[int, str]:
-    """Give the chain of a run log by seq."""
-    return {row.seq: row.chain for row in log}
+    log: tuple[StoredLog, ...] | None
 
 
 def check_world(reader: RunReader, entry: WorldEntry, known: Known) -> WorldReport:
@@ -100,8 +94,8 @@ def _check(
             return _findings(where, wrong)
     wrong = (
         _wrong_blob(database)
-        or _wrong_log(reader, log_head, known.log_chain)
-        or _wrong_outcome(known.outcome, walker.head, tally)
+        or _wrong_log(reader, log_head, known.log)
+        or _wrong_outcome(known, walker.head, tally)
     )
     return _findings(name, wrong)
 
@@ -163,31 +157,50 @@ def _wrong_blob(database: Database) -> str | None:
 
 
 def _wrong_log(
-    reader: RunReader, log_head: LogHead, log_chain: dict[int, str] | None
+    reader: RunReader, log_head: LogHead, log: tuple[StoredLog, ...] | None
 ) -> str | None:
-    if log_chain is None or log_head.seq < 0:
+    if log is None or log_head.seq < 0:
         return None
-    if log_head.seq not in log_chain:
-        log_chain = chain_of(reader.run_log())  # a run that is live has gone on since
-    if log_chain.get(log_head.seq) == log_head.chain:
+    if log_head.seq >= len(log):
+        log = reader.run_log()  # a run that is live has gone on since
+    if log_head.seq < len(log) and log[log_head.seq].chain == log_head.chain:
         return None
     return f"It was written when the run log had a row {log_head.seq} that is not there now."
 
 
-def _wrong_outcome(outcome: WorldOutcome, head: Head, tally: Tally) -> str | None:
+def _wrong_outcome(known: Known, head: Head, tally: Tally) -> str | None:
+    outcome = known.outcome
     if outcome.state is WorldState.COMPLETED and not tally.completed:
         return "The registry says that it is completed, and its record does not."
     if outcome.tick > head.tick:
         return f"The registry says that tick {outcome.tick} is closed, and its record does not."
     if outcome.tick < head.tick or outcome.state is WorldState.NOT_STARTED:
         return None
-    if outcome.digest not in ("", head.digest):
+    if outcome.digest not in {"", head.digest}:
         return "The registry has another digest than the record."
-    noted = (outcome.turns, outcome.turns_failed, outcome.cost, outcome.unknown_costs)
-    summed = (tally.turns, tally.turns_failed, tally.cost, tally.unknown_costs)
-    if noted != summed:
-        return (
-            "The registry's turns, failed turns, cost and unknown costs are"
-            f" {noted}; its record sums to {summed}."
-        )
-    return None
+    return _wrong_turns(outcome, tally) or _wrong_cost(known, tally)
+
+
+def _wrong_turns(outcome: WorldOutcome, tally: Tally) -> str | None:
+    if (outcome.turns, outcome.turns_failed) == (tally.turns, tally.turns_failed):
+        return None
+    return (
+        f"The registry says {outcome.turns} turns and {outcome.turns_failed} failed ones; its"
+        f" record has {tally.turns} and {tally.turns_failed}."
+    )
+
+
+def _wrong_cost(known: Known, tally: Tally) -> str | None:
+    outcome = known.outcome
+    if outcome.state is not WorldState.COMPLETED or known.log is None:
+        return None  # what a tick cost that was dropped is logged before it is noted
+    outside = [row.payload for row in known.log if isinstance(row.payload, CostOutsideTicks)]
+    own = [cost for cost in outside if cost.world_id == outcome.world_id]
+    cost = tally.cost + sum(one.cost for one in own)
+    unknown = tally.unknown_costs + sum(one.unknown_costs for one in own)
+    if (outcome.cost, outcome.unknown_costs) == (cost, unknown):
+        return None
+    return (
+        f"The registry says that it cost {outcome.cost} and {outcome.unknown_costs} unknown; the"
+        f" record sums to {cost} and {unknown}."
+    )

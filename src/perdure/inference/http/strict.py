@@ -35,8 +35,9 @@ class StrictDecoder:
         except (msgspec.DecodeError, RecursionError):
             return self._slowly(body)
         # Inside a JSON string a quote is escaped, so these bytes are a key, or a whole string.
-        if any(body.count(key) > 1 for key in self._once):
-            return self._slowly(body)
+        for key in self._once:
+            if body.count(key) > 1:
+                return self._slowly(body)
         return value
 
     def _slowly(self, body: bytes) -> Any:

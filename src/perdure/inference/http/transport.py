@@ -7,7 +7,10 @@ body, which is counted here, and encodings that nobody asked for.
 
 from __future__ import annotations
 
+import atexit
+import functools
 import ipaddress
+import threading
 from datetime import timedelta
 from urllib.parse import urlsplit
 
@@ -17,7 +20,6 @@ from pyreqwest.exceptions import ConnectError, PyreqwestError, RequestTimeoutErr
 from pyreqwest.request import RequestBuilder
 from pyreqwest.response import Response
 
-from perdure.base.clock import SystemClock
 from perdure.base.errors import InternalError
 from perdure.inference.http.key import Key
 from perdure.inference.http.settings import HttpSettings
@@ -25,7 +27,6 @@ from perdure.records.request import Failure, FailureCause
 
 _CHUNK_BYTES = 64 * 1024
 _QUIET_S = 0.1
-_CLOCK = SystemClock()
 _FIRST_ERROR = 300
 _USER_AGENT = "perdure"
 # How the client marks an error that came before the request was sent.
@@ -61,6 +62,7 @@ class Transport:
         """
         if self._client is not None:
             raise InternalError("The connection to the model endpoint is open already.")
+        _rest_at_exit()
         builder = (
             ClientBuilder()
             .user_agent(_USER_AGENT)
@@ -88,10 +90,6 @@ class Transport:
         if self._client is not None:
             await self._client.close()
             self._client = None
-            # The client's own thread may still hold the interpreter's lock for the last wake-up.
-            # An interpreter that ends in that instant aborts (seen in one exit of six without
-            # this wait, in none with it), and the run's exit status with it.
-            await _CLOCK.sleep(_QUIET_S)
 
     async def post(self, path: str, body: bytes, timeout_s: float) -> Answer | Failure:
         """Send a JSON body and read the reply, within `timeout_s` seconds."""
@@ -154,6 +152,17 @@ class Transport:
     def _is_too_long(self, response: Response) -> bool:
         length = response.get_header("content-length")
         return length is not None and length.isdigit() and int(length) > self._bytes_max
+
+
+@functools.cache
+def _rest_at_exit() -> None:
+    """Give the client's own thread a moment before the interpreter ends.
+
+    For its last wake-up that thread takes the interpreter's lock, and an interpreter that ends in
+    that instant aborts, and the run's exit status is lost: one exit of six right after a refused
+    body, and none with this wait, which leaves the lock to whoever needs it.
+    """
+    atexit.register(threading.Event().wait, _QUIET_S)
 
 
 def _cause(error: PyreqwestError) -> FailureCause:

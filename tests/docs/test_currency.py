@@ -90,10 +90,16 @@ def test_what_is_said_of_retries_is_so(cause: FailureCause) -> None:
     assert rows(ERRORS)[cause][0].startswith("yes") == (cause in RETRIED)
 
 
-@pytest.mark.parametrize("kind", [*IS_CONTENT, *LOG_TYPE_OF])
-def test_every_kind_is_described(kind: str) -> None:
-    """The description of the record has each kind of event and of run-log row."""
+@pytest.mark.parametrize("kind", IS_CONTENT)
+def test_every_kind_of_event_is_described(kind: str) -> None:
+    """The description of the record has a row for each kind of event."""
     assert re.search(rf"^(\||#).*`{kind}`", read(FORMAT), re.MULTILINE)
+
+
+@pytest.mark.parametrize("kind", LOG_TYPE_OF)
+def test_every_kind_of_log_row_is_named(kind: str) -> None:
+    """The description of the record names each kind of run-log row."""
+    assert f"`{kind}`" in read(FORMAT)
 
 
 @pytest.mark.parametrize("number", range(1, 14))
@@ -108,7 +114,8 @@ def test_promises_cite_tests_that_exist() -> None:
     """Each place that the page of promises cites is there."""
     cited = re.findall(r"`(tests/[\w/.]+)`", read(PROMISES))
     assert cited
-    assert not [place for place in cited if not any((ROOT / place).glob("**/*.py"))]
+    missing = [place for place in cited if not (ROOT / place).exists()]
+    assert not missing
 
 
 def test_links_lead_somewhere() -> None:

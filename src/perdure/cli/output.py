@@ -65,7 +65,7 @@ def show(*parts: RenderableType) -> None:
     console = console_for(sys.stdout)
     with console.capture() as captured:
         for part in parts:
-            console.print(part)
+            console.print(part, crop=False)
     lines = captured.get().splitlines()
     write_out("\n".join(line.rstrip() for line in lines) + "\n")
 

@@ -12,7 +12,7 @@ from perdure.analysis.report import Outcome, Report
 from perdure.cli.cost_view import cost_table, outside_parts
 from perdure.cli.figures import count, percent, plural, points, score, spend, spread
 from perdure.cli.headline_view import headlines
-from perdure.cli.tables import heading, paragraph, table
+from perdure.cli.tables import heading, paragraph, table, verbatim
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -23,7 +23,7 @@ CHOICES_WIDE_MAX = 3  # as many fit side by side on 80 columns
 def report_parts(report: Report, folder: str) -> Iterator[RenderableType]:
     """Draw every part of a report in order."""
     yield paragraph(f"Report of {report.study}: {report.title}", style="bold")
-    yield paragraph(f"{folder}, run {report.run_id}, {report.state}")
+    yield verbatim(f"{folder}, run {report.run_id}, {report.state}")
     if report.partial:
         yield paragraph(f"\n{report.partial}", style="bold")
     yield heading("In short")

@@ -127,8 +127,8 @@ def _cause(result: RunResult) -> Iterator[RenderableType]:
 
 
 def _next(result: RunResult) -> Iterator[RenderableType]:
-    from perdure.cli.tables import heading, paragraph  # noqa: PLC0415 - heavy
+    from perdure.cli.tables import heading, verbatim  # noqa: PLC0415 - heavy
 
     yield heading("Where to go next")
     for command, what in NEXT if result.state == "completed" else NEXT_PARTIAL:
-        yield paragraph(f"perdure {command} {result.folder}    {what}", indent=2)
+        yield verbatim(f"  perdure {command} {result.folder}    {what}")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from perdure.base.text import one_line, printable
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
     from rich.table import Table
 
 _CELL_MAX = 200
@@ -50,12 +51,43 @@ def heading(text: str) -> RenderableType:
     return Text(f"\n{one_line(text)}", style="bold")
 
 
-def paragraph(text: str, *, style: str = "", indent: int = 0) -> RenderableType:
+def paragraph(text: str, *, style: str = "", indent: int = 0) -> Paragraph:
     """Draw a paragraph, safe and wrapped to the width."""
-    from rich.padding import Padding  # noqa: PLC0415 - rich is heavy
-    from rich.text import Text  # noqa: PLC0415 - rich is heavy
+    return Paragraph(text, style=style, indent=indent, wrapped=True)
 
-    return Padding(Text(printable(text), style=style), (0, 0, 0, indent))
+
+def verbatim(text: str) -> Paragraph:
+    """Draw lines that are never broken, such as a command to copy."""
+    return Paragraph(text, style="", indent=0, wrapped=False)
+
+
+class Paragraph:
+    """Text that wraps between words only, so that a long path can still be copied whole."""
+
+    def __init__(self, text: str, *, style: str, indent: int, wrapped: bool) -> None:
+        self._lines = printable(text).split("\n")
+        self._style = style
+        self._indent = " " * indent
+        self._wrapped = wrapped
+
+    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich.segment import Segment  # noqa: PLC0415 - rich is heavy
+        from rich.style import Style  # noqa: PLC0415 - rich is heavy
+
+        style = Style.parse(self._style) if self._style else None
+        for line in self._lines:
+            start = self._indent + line[: len(line) - len(line.lstrip())]
+            wrapped = wrap(
+                line.lstrip(),
+                width=options.max_width if self._wrapped else len(line) + 1,
+                initial_indent=start,
+                subsequent_indent=start,
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+            for piece in wrapped or [""]:
+                yield Segment(piece, style)
+                yield Segment.line()
 
 
 def digests(pairs: Iterable[tuple[str, str]]) -> Table:

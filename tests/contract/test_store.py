@@ -8,14 +8,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-
-from perdure.base.errors import DamagedRecordError, HeldError, InternalError, StaleWriterError
-from perdure.records.events import Batch, Head
-from perdure.records.registry import RunOpened, RunPaused, WorldOutcome, WorldState
-from perdure.trace.memory import MemoryPartitions, MemoryRegistry
-from perdure.trace.partitions import FolderPartitions
-from perdure.trace.port import Partitions, RunRegistry
-from perdure.trace.registry import Registry
 from tests.support.runs import (
     HELD_OUT,
     NO_LOG,
@@ -27,6 +19,14 @@ from tests.support.runs import (
     small_batch,
     world_entry,
 )
+
+from perdure.base.errors import DamagedRecordError, HeldError, InternalError, StaleWriterError
+from perdure.records.events import Batch, Head
+from perdure.records.registry import RunOpened, RunPaused, WorldOutcome, WorldState
+from perdure.trace.memory import MemoryPartitions, MemoryRegistry
+from perdure.trace.partitions import FolderPartitions
+from perdure.trace.port import Partitions, RunRegistry
+from perdure.trace.registry import Registry
 
 FIRST, SECOND = WORLDS
 PAUSED = RunPaused(cause="asked", exit_status=75)

@@ -6,6 +6,7 @@ Run as a program it serves until its standard input ends, so that it never outli
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import importlib.util
 import subprocess
@@ -25,10 +26,17 @@ MODEL = "smollm2-135m-instruct"
 _END_S = 20
 
 
+@functools.cache
 def why_not() -> str:
     """Say why the server cannot run here; empty if it can."""
     if importlib.util.find_spec("xllamacpp") is None:
         return "xllamacpp is not installed; it is in the dev dependency group"
+    # Tried in a process of its own: a bare system may lack a library that it is linked to.
+    tried = subprocess.run(
+        [sys.executable, "-c", "import xllamacpp"], capture_output=True, text=True, check=False
+    )
+    if tried.returncode:
+        return f"xllamacpp does not load here: {tried.stderr.strip().splitlines()[-1]}"
     return why_not_local()
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import apsw
 import pytest
+from tests.support.runs import WORLDS, header, make_run
 
 from perdure.base.errors import DamagedRecordError, StorageError
 from perdure.trace import opening
 from perdure.trace.opening import open_reader, open_writer
 from perdure.trace.partition_file import PartitionFile
 from perdure.trace.schema import PARTITION, REGISTRY
-from tests.support.runs import WORLDS, header, make_run
 
 NAME = f"{WORLDS[0]}.db"
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import apsw
 import pytest
+from tests.support.runs import NO_LOG, WORLDS, full_batch, header, small_batch
 
 from perdure.base.errors import DamagedRecordError, HeldError, InternalError, StorageError
 from perdure.records.registry import LogHead
@@ -17,7 +18,6 @@ from perdure.trace.partition import PartitionWriter
 from perdure.trace.partition_file import PartitionFile
 from perdure.trace.rows import read_head
 from perdure.trace.schema import PARTITION
-from tests.support.runs import NO_LOG, WORLDS, full_batch, header, small_batch
 
 NAME = f"{WORLDS[0]}.db"
 

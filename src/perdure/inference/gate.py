@@ -7,6 +7,7 @@ from collections import deque
 
 from perdure.base.clock import Clock
 from perdure.inference.limits import Ceiling, Limits, Rate
+from perdure.inference.overdue import Overdue
 
 
 class Pass:
@@ -26,6 +27,7 @@ class Gate:
         self._clock = clock
         self._limits = limits
         self._waiting: deque[asyncio.Future[None]] = deque()
+        self._overdue = Overdue()
         now_s = clock.now_s()
         requests, tokens = limits.requests_per_minute, limits.tokens_per_minute
         self._requests = None if requests is None else Rate(requests, now_s)
@@ -73,8 +75,7 @@ class Gate:
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
         try:
-            async with asyncio.timeout(max(patience_s, 0.0)):
-                await turn
+            await self._overdue.within(patience_s, turn)
         except TimeoutError:
             if turn.done() and not turn.cancelled():
                 return True  # its turn came at the same instant

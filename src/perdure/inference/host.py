@@ -7,7 +7,6 @@ through is a `Sender`, so that a journal or a reservation can stand in front of 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
@@ -16,6 +15,7 @@ from perdure.base.clock import Clock, SystemClock
 from perdure.base.errors import InternalError
 from perdure.inference.gate import Gate
 from perdure.inference.limits import Limits
+from perdure.inference.overdue import Overdue
 from perdure.inference.provider import Checkable, Provider
 from perdure.inference.retry import STOPS_RUN, RetryPolicy, attempt_timeout, wait_before_retry
 from perdure.inference.settlement import price_for, settle
@@ -108,6 +108,7 @@ class InferenceHost:
         self._limits = limits or Limits()
         self._clock = clock or SystemClock()
         self._sender = sender or ProviderSender(self._roles)
+        self._overdue = Overdue()
         self._gate = Gate(self._limits, self._clock)
         self._calls = 0
         self._failed = 0
@@ -219,8 +220,9 @@ class InferenceHost:
         if timeout_s <= 0:
             return Failure(cause=FailureCause.QUEUE_FULL)
         try:
-            async with asyncio.timeout(timeout_s + _GRACE_S):
-                return await self._sender.send(key, attempt, request, timeout_s)
+            return await self._overdue.within(
+                timeout_s + _GRACE_S, self._sender.send(key, attempt, request, timeout_s)
+            )
         except TimeoutError:
             return Failure(cause=FailureCause.TIMEOUT)
 

@@ -58,6 +58,7 @@ class Database:
         self._deadline = deadline
         self._guarded = guarded
         self._dead: PerdureError | None = None
+        self._is_closed = False
         self._log_pages = 0
 
     def execute(self, sql: str, values: Values = ()) -> None:
@@ -170,12 +171,15 @@ class Database:
         return bool(mode == "delete")
 
     def close(self) -> None:
-        """Close the connection; a dead one leaves its log as it is for the next process.
+        """Close the connection, once; a dead one leaves its log as it is for the next process.
 
         Raises:
             StorageError: SQLite could not close.
 
         """
+        if self._is_closed:
+            return
+        self._is_closed = True
         try:
             if self._dead is not None:
                 self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
@@ -185,7 +189,7 @@ class Database:
         finally:
             if self._guarded is not None:
                 guard.release(self._guarded)
-                self._guarded = None
+            self._dead = self._dead or StorageError("It has been closed.", where=str(self.path))
 
     def note_commit(self, _: apsw.Connection, __: str, pages: int) -> int:
         """Note how long the log is after a commit; SQLite calls this."""
@@ -222,7 +226,7 @@ class Database:
     def _require_alive(self) -> None:
         if self._dead is not None:
             raise StorageError(
-                "This file failed earlier and is not written again by this process.",
+                "This file failed or was closed earlier, and is not used again here.",
                 where=str(self.path),
-                remedy=f"The first failure: {self._dead.wrong}",
+                remedy=f"What happened first: {self._dead.wrong}",
             ) from self._dead

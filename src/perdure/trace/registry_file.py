@@ -21,7 +21,7 @@ from perdure.records.registry import (
 from perdure.trace import reserve
 from perdure.trace.birth import give_birth
 from perdure.trace.database import Database
-from perdure.trace.files import make_folder
+from perdure.trace.files import make_folder, require_free
 from perdure.trace.opening import open_writer
 from perdure.trace.partition_file import claim, require_epoch
 from perdure.trace.registry_rows import StoredWorld, read_entry, read_worlds
@@ -91,10 +91,11 @@ class RegistryFile:
             database.execute_many("INSERT INTO held_out VALUES (?, ?)", sorted(held_out.items()))
             database.execute(INSERT_LOG, opened)
 
-        make_folder(folder / WORLDS_NAME)
         path = folder / REGISTRY_NAME
-        give_birth(path, REGISTRY, fill, lambda: None)
+        require_free(path)
+        make_folder(folder / WORLDS_NAME)
         reserve.put_aside(folder)
+        give_birth(path, REGISTRY, fill, lambda: None)
         return cls(
             open_writer(path, REGISTRY),
             entry=entry,

@@ -1,0 +1,204 @@
+"""An export is typed, complete, the same every time, and opens in pandas, Polars and DuckDB."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import apsw
+import duckdb
+import pandas
+import polars
+import pyarrow.parquet as pq
+import pytest
+from tests.support.runs import NO_LOG, PERSONAS, WORLDS, full_batch, make_run
+
+from perdure.base.errors import DamagedRecordError, StorageError, StorageFullError
+from perdure.records.persona import Persona
+from perdure.trace import export as export_module
+from perdure.trace import export_tables
+from perdure.trace.export import Manifest, export
+from perdure.trace.export_tables import persona_columns, persona_rows
+from perdure.trace.partition_file import PartitionFile
+
+FIRST, SECOND = WORLDS
+
+
+@pytest.fixture
+def exported(tmp_path: Path) -> tuple[Path, Manifest]:
+    """Export a sound run."""
+    make_run(tmp_path)
+    return tmp_path / "export", export(tmp_path)
+
+
+def test_there_is_one_row_per_turn(exported: tuple[Path, Manifest]) -> None:
+    """Taken and failed turns of all worlds are rows, with what was shown, said, scored, paid."""
+    folder, manifest = exported
+    rows = pq.read_table(folder / "turns.parquet").to_pylist()
+    assert len(rows) == 2 * 3 * 3 == sum(world.turns for world in manifest.worlds)
+    first, second, third = rows[:3]
+    assert first == {
+        "run": "abcdef012345",
+        "world": FIRST,
+        "scenario": "calm",
+        "variant": "v",
+        "seed": 7,
+        "tick": 0,
+        "wave": 0,
+        "job": 0,
+        "persona": "p1",
+        "question": "vote",
+        "channel": "feed",
+        "claims": ["trams"],
+        "answer": "Yes, at 0. é",
+        "choice": "yes",
+        "unscorable": None,
+        "failure": None,
+        "call_failure": None,
+        "attempts": 2,
+        "cost_nano": None,
+        "currency": "USD",
+        "unknown_costs": 1,
+        "tokens_input_fresh": 10,
+        "tokens_cache_write": 0,
+        "tokens_cache_read": 0,
+        "tokens_output": 2,
+    }
+    assert (second["choice"], second["unscorable"], second["cost_nano"]) == (
+        None,
+        "undecided",
+        300,
+    )
+    assert (third["answer"], third["failure"], third["call_failure"]) == (
+        None,
+        "call_failed",
+        "timeout",
+    )
+    assert [row["wave"] for row in rows[:9]] == [0, 0, 0, None, None, None, 1, 1, 1]
+
+
+def test_pandas_polars_and_duckdb_agree(exported: tuple[Path, Manifest]) -> None:
+    """The three tools read the same rows with typed columns."""
+    folder, _ = exported
+    turns = folder / "turns.parquet"
+    panda = pandas.read_parquet(turns)
+    polar = polars.read_parquet(turns / "*.parquet")
+    duck = duckdb.sql(f"SELECT * FROM '{turns}/*.parquet' ORDER BY world, tick, job")
+    assert len(panda) == len(polar) == len(duck.fetchall()) == 18
+    assert pandas.api.types.is_integer_dtype(panda["tick"])
+    assert panda["choice"].dtype == "category"
+    assert polar.schema["cost_nano"] == polars.Int64
+    assert polar.schema["claims"] == polars.List(polars.String)
+    types = dict(zip(duck.columns, map(str, duck.types), strict=True))
+    assert types["tick"] == "BIGINT"
+    assert types["answer"] == "VARCHAR"
+    assert types["claims"] == "VARCHAR[]"
+    shares = duckdb.sql(f"SELECT count(*) FROM '{turns}/*.parquet' WHERE choice = 'yes'")
+    assert shares.fetchall() == [(6,)]
+    people = folder / "personas.parquet"
+    assert list(pandas.read_parquet(people)["party"]) == ["left", "right", "none"]
+
+
+def test_all_events_are_there(exported: tuple[Path, Manifest]) -> None:
+    """Every event is a row, its payload the canonical JSON that is stored."""
+    folder, manifest = exported
+    rows = pq.read_table(folder / "events.parquet").to_pylist()
+    assert len(rows) == sum(world.events for world in manifest.worlds) == 106
+    connection = apsw.Connection(str(folder.parent / "worlds" / f"{FIRST}.db"))
+    stored = [bytes(one) for (one,) in connection.execute("SELECT payload FROM events")]
+    connection.close()
+    assert [row["payload"].encode() for row in rows if row["world"] == FIRST] == stored
+    assert [row["seq"] for row in rows if row["world"] == FIRST] == list(range(53))
+
+
+def test_personas_have_typed_attributes(exported: tuple[Path, Manifest]) -> None:
+    """Numbers stay numbers, text stays text, and what a persona lacks is NULL."""
+    rows = pq.read_table(exported[0] / "personas.parquet").to_pylist()
+    assert rows[0] == {"persona": "p1", "age": 41, "party": "left", "score": 0.5}
+    assert rows[2]["score"] is None
+
+
+def test_attributes_of_mixed_types_become_text() -> None:
+    """A column has one type; an attribute called as the id is keeps its own column."""
+    personas = (
+        Persona(id="a", attributes={"x": 1, "persona": "self"}),
+        Persona(id="b", attributes={"x": "many"}),
+    )
+    columns = persona_columns(personas)
+    assert columns == (("persona", "text"), ("attribute_persona", "text"), ("x", "text"))
+    assert list(persona_rows(personas, columns)) == [
+        {"persona": "a", "x": "1", "attribute_persona": "self"},
+        {"persona": "b", "x": "many"},
+    ]
+
+
+def test_the_manifest_names_every_file(exported: tuple[Path, Manifest]) -> None:
+    """Digests, hashes and rows of what was exported are beside it."""
+    folder, manifest = exported
+    said = json.loads((folder / "manifest.json").read_bytes())
+    assert said["run_id"] == "abcdef012345"
+    assert said["worlds"][0]["digest"] == manifest.worlds[0].digest
+    files = {str(path.relative_to(folder)) for path in folder.rglob("*.parquet") if path.is_file()}
+    assert files == set(manifest.files) == set(said["files"])
+    assert sum(file.rows for file in manifest.files.values()) == 18 + 106 + len(PERSONAS)
+
+
+def test_the_same_record_makes_the_same_bytes(tmp_path: Path) -> None:
+    """An export can be compared by hash, and takes the place of the one before."""
+    make_run(tmp_path)
+    first = export(tmp_path)
+    (tmp_path / "export" / "stale.txt").write_text("old", encoding="utf-8")
+    assert export(tmp_path) == first
+    assert not (tmp_path / "export" / "stale.txt").exists()
+    assert not list(tmp_path.glob("export.*"))
+
+
+def test_a_live_run_exports_its_closed_ticks(tmp_path: Path) -> None:
+    """What is closed can be exported while a run works; worlds not started have no files."""
+    make_run(tmp_path, ticks=1, finish=False)
+    writer = PartitionFile.open(tmp_path / "worlds" / f"{FIRST}.db", 2)
+    writer.append(full_batch(writer.head), epoch=2, log_head=NO_LOG)
+    manifest = export(tmp_path)
+    writer.close()
+    assert [world.turns for world in manifest.worlds] == [6, 3]
+
+
+def test_a_damaged_run_is_not_exported(tmp_path: Path) -> None:
+    """P9: nothing damaged leaves the house, and an earlier export stays as it was."""
+    make_run(tmp_path)
+    export(tmp_path)
+    connection = apsw.Connection(str(tmp_path / "worlds" / f"{SECOND}.db"))
+    connection.execute("UPDATE events SET persona = 'p3' WHERE seq = 40")
+    connection.close()
+    before = (tmp_path / "export" / "manifest.json").read_bytes()
+    with pytest.raises(DamagedRecordError, match="hash"):
+        export(tmp_path)
+    assert (tmp_path / "export" / "manifest.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(("code", "ours"), [(28, StorageFullError), (13, StorageError)])
+def test_a_failed_write_is_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, ours: type
+) -> None:
+    """P9: a full or unwritable disk is said in one sentence, with an earlier export kept."""
+    make_run(tmp_path)
+    export(tmp_path)
+    before = sorted(os.listdir(tmp_path / "export"))
+
+    def refuse(*_: object) -> int:
+        raise OSError(code, "no")
+
+    monkeypatch.setattr(export_module, "write_table", refuse)
+    with pytest.raises(ours):
+        export(tmp_path)
+    assert sorted(os.listdir(tmp_path / "export")) == before
+
+
+def test_rows_are_written_in_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """P11: memory does not grow with the record: rows are written a group at a time."""
+    monkeypatch.setattr(export_tables, "_ROWS_PER_GROUP", 4)
+    make_run(tmp_path)
+    export(tmp_path)
+    file = pq.ParquetFile(tmp_path / "export" / "events.parquet" / f"{FIRST}.parquet")
+    assert file.num_row_groups == 14

@@ -17,6 +17,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from tests.crash.telling import tell
 from tests.crash.workloads import HORIZON, NAME, born
 from tests.support.runs import (
     HELD_OUT,
@@ -120,7 +121,7 @@ def main() -> None:
         after = go_on(folder, filled.acked) if born_at_all else {"kept": filled.acked < 0}
         if kind == "disk":
             _command("umount", "--lazy", place)
-    print(json.dumps({**vars(filled), **after}))
+    tell(json.dumps({**vars(filled), **after}))
 
 
 def _mount(place: Path, size: int) -> None:

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.crash.tap import Tap
+from tests.crash.telling import tell
 from tests.crash.workloads import HORIZON, NAME, OPERATIONS, append, born, perform, sequences
 from tests.support.runs import NO_LOG, header, small_batch
 
@@ -140,16 +141,19 @@ class Suite:
     def run_birth(self) -> None:
         """Kill a birth at every boundary: there is never a half of a partition."""
         self.runs += 1
-        place = self._empty()
-        whole = fork(lambda ack, counter: _give_birth(place, ack, counter))
+        whole = self._birth(0)
         for kill_at in range(1, whole.boundaries + 1):
-            place = self._empty()
-            left = fork(lambda ack, counter: _give_birth(place, ack, counter), kill_at)
+            left = self._birth(kill_at)
             self.kills += left.killed
+            place = self.folder / "place"
             if (place / NAME).exists():
                 self._check(place, left, f"a birth killed at {kill_at}")
-            elif left.acked or fork(lambda ack, counter: _give_birth(place, ack, counter)).failed:
+            elif left.acked or self._birth(0, again=True).failed:
                 self._lose(f"a birth killed at {kill_at} is not there, or cannot be repeated")
+
+    def _birth(self, kill_at: int, *, again: bool = False) -> Outcome:
+        place = self.folder / "place" if again else self._empty()
+        return fork(lambda ack, counter: _give_birth(place, ack, counter), kill_at)
 
     def _kill(self, place: Path, sequence: tuple[str, ...], kill_at: int) -> Outcome:
         left = fork(lambda ack, counter: self._work(place, sequence, ack, counter), kill_at)
@@ -180,7 +184,7 @@ class Suite:
     def _lose(self, where: str) -> None:
         self.lost += 1
         if self.lost <= 3 and not self.plant:
-            print(f"lost: {where}", file=sys.stderr)
+            sys.stderr.write(f"lost: {where}\n")
 
     def _work(
         self, place: Path, sequence: tuple[str, ...], ack: Callable[[Head], None], counter: Counter
@@ -246,7 +250,7 @@ def _recover(
 
 
 def append_acknowledged_early(partition: PartitionFile, ack: Callable[[Head], None]) -> None:
-    """A planted bug: acknowledge before the commit."""
+    """Acknowledge before the commit: a planted bug."""
     batch = small_batch(partition.head)
     ack(seal(partition.head, batch).head)
     partition.append(batch, epoch=partition.epoch, log_head=NO_LOG)
@@ -258,7 +262,7 @@ def _sow(plant: str) -> None:
 
 
 def _append_in_two(self: PartitionFile, batch: Batch, *, epoch: int, log_head: LogHead) -> Head:
-    """A planted bug: the last event of a tick in a transaction of its own."""
+    """Write the last event of a tick in a transaction of its own: a planted bug."""
     sealed = seal(self.head, batch)
     first = sealed._replace(rows=sealed.rows[:-1])
     with self._database.transaction():
@@ -291,7 +295,7 @@ def main() -> None:
         "second_kills": suite.second_kills,
         "lost": suite.lost,
     }
-    print(json.dumps(counts))
+    tell(json.dumps(counts))
 
 
 if __name__ == "__main__":

@@ -11,11 +11,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from tests.crash.tap import Tap
 
-from perdure.trace import birth, files
+from perdure.trace import files
 
 _SECTOR = 512
 _NAMES = frozenset({"create", "delete", "rename"})
@@ -53,7 +53,7 @@ class Recorder:
         self._tap: Tap | None = None
         self._replaced: list[tuple[Any, str, Any]] = []
 
-    def __enter__(self) -> Recorder:
+    def __enter__(self) -> Self:
         self._tap = Tap(lambda kind, path, detail: self.changes.append(Change(kind, path, detail)))
         self._wrap("rename", lambda old, new: ("rename", str(old), {"new": str(new)}))
         self._wrap("remove", lambda path: ("delete", str(path), {"folder": False}))
@@ -79,7 +79,6 @@ class Recorder:
                 self.changes.append(change)
             real(*arguments)
 
-        assert birth.files is files
         self._replaced.append((files, name, real))
         setattr(files, name, heard)
 

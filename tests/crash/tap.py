@@ -6,7 +6,6 @@ store as it is: it is given nothing and told nothing.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ class TappedFile(apsw.VFSFile):
     def __init__(self, name: Any, flags: list[int], tell: Boundary) -> None:
         self.path = name if isinstance(name, str) else name.filename()
         self.tell = tell
-        is_new = bool(flags[0] & _CREATES) and not os.path.exists(self.path)
+        is_new = bool(flags[0] & _CREATES) and not Path(self.path).exists()
         # As SQLite's own file system does it: the first sync of a new journal syncs its folder.
         self.syncs_folder = is_new and bool(flags[0] & _JOURNALS)
         if is_new:

@@ -11,6 +11,7 @@ from typing import Any
 
 import apsw
 import pytest
+from tests.crash.telling import tell
 from tests.crash.test_log_damage import flipped
 from tests.support.runs import WORLDS, make_run
 
@@ -18,6 +19,7 @@ from perdure.base.chance import Stream
 from perdure.base.errors import DamagedRecordError
 from perdure.records.registry import RunPaused
 from perdure.trace import walk
+from perdure.trace.chain import chain_step
 from perdure.trace.reader import RunReader
 from perdure.trace.registry import Registry
 from perdure.trace.verify import verify
@@ -113,9 +115,7 @@ def _reads_as(run: Path, wanted: list[Any]) -> bool:
 def test_a_flipped_bit_is_found_or_harmless(run: Path, name: str, record_property) -> None:
     """P2: a flipped bit in a file changes nothing that is read, or is found; never neither."""
     harmless, found, silent = outcome_of_flips(run, name, FLIPS // 2)
-    print(
-        f"flips in {name}: {FLIPS // 2}, harmless {harmless}, found {found}, undetected: {silent}"
-    )
+    tell(f"flips in {name}: {FLIPS // 2}, harmless {harmless}, found {found}, undetected: {silent}")
     record_property("flips", FLIPS // 2)
     assert silent == 0
     assert found > 0
@@ -128,8 +128,7 @@ def test_without_the_chain_flips_go_undetected(run: Path, monkeypatch: pytest.Mo
         def __ne__(self, other: object) -> bool:
             return False
 
-    real = walk.chain_step
-    monkeypatch.setattr(walk, "chain_step", lambda *step: Trusting(real(*step)))
+    monkeypatch.setattr("perdure.trace.walk.chain_step", lambda *step: Trusting(chain_step(*step)))
     monkeypatch.setattr(walk.Walker, "finish", lambda *_: None)
     monkeypatch.setattr(walk.Walker, "check_witness", lambda *_: None)
     monkeypatch.setattr("perdure.trace.verify_world._wrong_outcome", lambda *_: None)
@@ -162,11 +161,12 @@ def duplicate_row(connection: apsw.Connection) -> None:
 
 def roll_back(connection: apsw.Connection) -> None:
     """Take back the last tick, with a head that agrees: what an older copy looks like."""
-    seq, tick, chain = connection.execute(
-        "SELECT seq, tick, hash FROM events WHERE kind = 'tick_closed' ORDER BY seq LIMIT 1 OFFSET 1"
-    ).fetchone()
+    ((seq, tick, chain),) = connection.execute(
+        "SELECT seq, tick, hash FROM events WHERE kind = 'tick_closed'"
+        " ORDER BY seq LIMIT 1 OFFSET 1"
+    ).fetchall()
     connection.execute("DELETE FROM events WHERE seq > ?", (seq,))
-    (content,) = connection.execute("SELECT count(content) FROM events").fetchone()
+    ((content,),) = connection.execute("SELECT count(content) FROM events").fetchall()
     connection.execute(
         "UPDATE head SET seq = ?, tick = ?, chain = ?, content = ?", (seq, tick, chain, content)
     )

@@ -66,7 +66,7 @@ def tapped(failing: Failing) -> Iterator[None]:
 
 
 def live(folder: Path, failing: Failing) -> tuple[list[Head], list[StorageError]]:
-    """Do a sequence of operations on a disk that fails; give what was acknowledged, and failures."""
+    """Do some operations on a disk that fails; give what was acknowledged, and what failed."""
     acked: list[Head] = []
     failures: list[StorageError] = []
     with tapped(failing):
@@ -103,7 +103,7 @@ def test_the_nth_failure_loses_nothing(kind: str, for_good: bool) -> None:  # no
 
 
 def test_a_failed_sync_is_fatal(folder: Path) -> None:
-    """P1: after a failed sync the connection is never used again; a fresh one finds what was kept."""
+    """P1: after a failed sync the connection is never used again; a fresh one finds it all."""
     partition = born(folder)
     kept = partition.append(small_batch(partition.head), epoch=1, log_head=NO_LOG)
     partition.close()

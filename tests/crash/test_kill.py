@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.crash.telling import tell
 
 ROOT = Path(__file__).resolve().parents[2]
 FULL = os.environ.get("PERDURE_CRASH") == "full"
@@ -32,7 +33,7 @@ def test_a_writer_killed_at_every_boundary_loses_nothing(record_property) -> Non
     """P1, P2: every workload of one to three operations, killed at every boundary, and again."""
     asked = ("--doubles", "2") if FULL else ("--doubles", "1", "--stride", "4")
     counts = run_killer(*asked)
-    print(
+    tell(
         f"kills: {counts['kills']}, second kills: {counts['second_kills']}, lost: {counts['lost']}"
     )
     record_property("kills", counts["kills"] + counts["second_kills"])

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import pytest
 from tests.crash.powercut import Change, Recorder, State, states
+from tests.crash.telling import tell
 from tests.crash.workloads import HORIZON, born
 from tests.support.runs import (
     HELD_OUT,
@@ -165,7 +166,7 @@ def _tick(
 def test_nothing_acknowledged_is_lost_in_a_power_cut(record_property) -> None:
     """P1: births, ticks, witnesses, checkpoints and ends survive every modelled power cut."""
     counted = count(islice(states(record(live)), 0, None, STRIDE))
-    print(f"power cuts: {counted.states} states, lost: {counted.lost}")
+    tell(f"power cuts: {counted.states} states, lost: {counted.lost}")
     record_property("states", counted.states)
     assert counted.lost == 0, counted.first
     assert counted.states >= (10_000 if FULL else 400)

@@ -96,7 +96,7 @@ def header(world_id: str = WORLDS[0], horizon: int = 3, seed: int = 7) -> Header
 
 
 def number(head: Head, tick: int, payloads: Sequence[tuple[Payload, str]]) -> tuple[Event, ...]:
-    """Number payloads (each with its persona) as the events that follow a head."""
+    """Give payloads, each with its persona, the numbers of the events that follow a head."""
     events, content = [], head.content
     for seq, (payload, persona) in enumerate(payloads, start=head.seq + 1):
         is_content = IS_CONTENT[KIND_OF[type(payload)]]

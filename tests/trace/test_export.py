@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import apsw
 import duckdb
-import pandas
-import polars
-import pyarrow.parquet as pq
+import pandas as pd  # type: ignore[import-untyped]
+import polars as pl
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
+from tests.support.folders import names_in
 from tests.support.runs import NO_LOG, PERSONAS, WORLDS, full_batch, make_run
 
 from perdure.base.errors import DamagedRecordError, StorageError, StorageFullError
@@ -82,22 +82,21 @@ def test_pandas_polars_and_duckdb_agree(exported: tuple[Path, Manifest]) -> None
     """The three tools read the same rows with typed columns."""
     folder, _ = exported
     turns = folder / "turns.parquet"
-    panda = pandas.read_parquet(turns)
-    polar = polars.read_parquet(turns / "*.parquet")
-    duck = duckdb.sql(f"SELECT * FROM '{turns}/*.parquet' ORDER BY world, tick, job")
+    panda = pd.read_parquet(turns)
+    polar = pl.read_parquet(turns / "*.parquet")
+    duck = duckdb.read_parquet(f"{turns}/*.parquet")
     assert len(panda) == len(polar) == len(duck.fetchall()) == 18
-    assert pandas.api.types.is_integer_dtype(panda["tick"])
+    assert pd.api.types.is_integer_dtype(panda["tick"])
     assert panda["choice"].dtype == "category"
-    assert polar.schema["cost_nano"] == polars.Int64
-    assert polar.schema["claims"] == polars.List(polars.String)
+    assert polar.schema["cost_nano"] == pl.Int64
+    assert polar.schema["claims"] == pl.List(pl.String)
     types = dict(zip(duck.columns, map(str, duck.types), strict=True))
     assert types["tick"] == "BIGINT"
     assert types["answer"] == "VARCHAR"
     assert types["claims"] == "VARCHAR[]"
-    shares = duckdb.sql(f"SELECT count(*) FROM '{turns}/*.parquet' WHERE choice = 'yes'")
-    assert shares.fetchall() == [(6,)]
+    assert len(duck.filter("choice = 'yes'").fetchall()) == 6
     people = folder / "personas.parquet"
-    assert list(pandas.read_parquet(people)["party"]) == ["left", "right", "none"]
+    assert list(pd.read_parquet(people)["party"]) == ["left", "right", "none"]
 
 
 def test_all_events_are_there(exported: tuple[Path, Manifest]) -> None:
@@ -184,7 +183,7 @@ def test_a_failed_write_is_ours(
     """P9: a full or unwritable disk is said in one sentence, with an earlier export kept."""
     make_run(tmp_path)
     export(tmp_path)
-    before = sorted(os.listdir(tmp_path / "export"))
+    before = names_in(tmp_path / "export")
 
     def refuse(*_: object) -> int:
         raise OSError(code, "no")
@@ -192,7 +191,7 @@ def test_a_failed_write_is_ours(
     monkeypatch.setattr(export_module, "write_table", refuse)
     with pytest.raises(ours):
         export(tmp_path)
-    assert sorted(os.listdir(tmp_path / "export")) == before
+    assert names_in(tmp_path / "export") == before
 
 
 def test_rows_are_written_in_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

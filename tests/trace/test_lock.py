@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import subprocess
 import sys
@@ -107,13 +108,13 @@ def test_a_child_does_not_inherit_the_lock(tmp_path: Path) -> None:
 
 def test_a_replaced_lock_file_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """P7: a lock on a file that has lost its name protects nothing, and is not taken for one."""
-    real = lock.fcntl.flock
+    real = fcntl.flock
 
     def unlinking(descriptor: int, operation: int) -> None:
         (tmp_path / LOCK_NAME).unlink(missing_ok=True)
         real(descriptor, operation)
 
-    monkeypatch.setattr(lock.fcntl, "flock", unlinking)
+    monkeypatch.setattr("fcntl.flock", unlinking)
     with pytest.raises(HeldError):
         acquire(tmp_path)
 
@@ -140,7 +141,7 @@ def test_a_file_system_without_locks_is_named(
     def refuse(descriptor: int, operation: int) -> None:
         raise OSError(95, "Operation not supported")
 
-    monkeypatch.setattr(lock.fcntl, "flock", refuse)
+    monkeypatch.setattr("fcntl.flock", refuse)
     with pytest.raises(StorageError, match="not supported"):
         acquire(tmp_path) if refusing == "acquire" else is_held(tmp_path)
 
@@ -153,7 +154,7 @@ def test_a_note_that_cannot_be_written_does_not_stop_a_run(
     def refuse(*_: object) -> int:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(lock.os, "pwrite", refuse)
+    monkeypatch.setattr("os.pwrite", refuse)
     held = acquire(tmp_path)
     assert is_held(tmp_path)
     held.release()

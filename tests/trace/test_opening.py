@@ -7,6 +7,7 @@ from pathlib import Path
 
 import apsw
 import pytest
+from tests.support.folders import names_in
 from tests.support.runs import WORLDS, header, make_run
 
 from perdure.base.errors import DamagedRecordError, StorageError
@@ -128,10 +129,10 @@ def test_a_finished_file_is_read_where_nobody_may_write(
 ) -> None:
     """A record on a read-only medium is read without a side file being made."""
     monkeypatch.setattr("perdure.trace.files.is_writable", lambda _: False)
-    before = sorted(os.listdir(path.parent))
+    before = names_in(path.parent)
     reader = open_reader(path, PARTITION)
     assert reader.fetch("SELECT count(*) FROM events") == [(0,)]
-    assert sorted(os.listdir(path.parent)) == before
+    assert names_in(path.parent) == before
     reader.close()
 
 
@@ -140,5 +141,5 @@ def test_names_with_signs_are_opened(tmp_path: Path) -> None:
     folder = tmp_path / "50 % ? & #1"
     folder.mkdir()
     PartitionFile.create(folder / NAME, header(), 1).close()
-    assert os.listdir(folder) == [NAME]
+    assert names_in(folder) == [NAME]
     open_reader(folder / NAME, PARTITION).close()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from pathlib import Path
 
 import apsw
 import pytest
+from tests.support.folders import names_in
 from tests.support.runs import NO_LOG, WORLDS, full_batch, header, small_batch
 
 from perdure.base.errors import DamagedRecordError, HeldError, InternalError, StorageError
@@ -37,7 +37,7 @@ def test_a_partition_has_the_name_of_its_world(tmp_path: Path) -> None:
 def test_a_birth_leaves_one_file(path: Path) -> None:
     """After a birth and a close there is one file, in WAL mode, with no log beside it."""
     PartitionFile.create(path, header(), 1).close()
-    assert os.listdir(path.parent) == [NAME]
+    assert names_in(path.parent) == [NAME]
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
     assert connection.pragma("journal_mode") == "wal"
     connection.close()
@@ -50,7 +50,7 @@ def test_what_an_interrupted_birth_left_is_removed(path: Path) -> None:
     partition = PartitionFile.create(path, header(), 1)
     assert partition.head.seq == -1
     partition.close()
-    assert os.listdir(path.parent) == [NAME]
+    assert names_in(path.parent) == [NAME]
 
 
 @pytest.mark.parametrize("suffix", ["", "-wal", "-journal"])
@@ -88,7 +88,7 @@ def test_a_finished_partition_leaves_its_log(path: Path) -> None:
     partition.append(small_batch(partition.head), epoch=1, log_head=NO_LOG)
     assert partition.finish()
     partition.close()
-    assert os.listdir(path.parent) == [NAME]
+    assert names_in(path.parent) == [NAME]
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
     assert connection.pragma("journal_mode") == "delete"
     connection.close()

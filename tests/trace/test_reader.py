@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import shutil
 from pathlib import Path
 
 import apsw
 import pytest
+from tests.support.folders import names_in
 from tests.support.runs import NO_LOG, WORLDS, full_batch, header, make_run
 
 from perdure.base.errors import DamagedRecordError
-from perdure.records.events import KIND_OF, Turn
+from perdure.records.events import KIND_OF, Head, Turn
 from perdure.records.registry import RunClosed, RunOpened, WorldState
 from perdure.trace.partition_file import PartitionFile
 from perdure.trace.reader import RunReader
 from perdure.trace.verify import verify
 
 FIRST, SECOND = WORLDS
+EMPTY = Head(seq=-1, chain="", content=0, digest="")
 
 
 def test_events_come_back_as_they_were_written(tmp_path: Path) -> None:
@@ -26,7 +27,7 @@ def test_events_come_back_as_they_were_written(tmp_path: Path) -> None:
     heads = make_run(tmp_path)
     with RunReader.open(tmp_path) as reader:
         read = list(reader.events(FIRST))
-        first = full_batch(reader.head(FIRST).__class__(seq=-1, chain="", content=0, digest=""))
+        first = full_batch(EMPTY)
         assert tuple(read[: len(first.events)]) == first.events
         assert {KIND_OF[type(event.payload)] for event in read} == set(KIND_OF.values())
         assert reader.head(FIRST) == heads[FIRST]
@@ -103,9 +104,9 @@ def test_a_run_is_read_where_nobody_may_write(
     """A finished run on a read-only medium is read and verified."""
     make_run(tmp_path)
     monkeypatch.setattr("perdure.trace.files.is_writable", lambda _: False)
-    before = sorted(os.listdir(tmp_path / "worlds"))
+    before = names_in(tmp_path / "worlds")
     assert verify(tmp_path).is_sound
-    assert sorted(os.listdir(tmp_path / "worlds")) == before
+    assert names_in(tmp_path / "worlds") == before
 
 
 def test_many_worlds_are_read_with_few_open_files(tmp_path: Path) -> None:
@@ -133,7 +134,7 @@ def test_damage_is_never_handed_out(tmp_path: Path, statement: str, said: str) -
     connection = apsw.Connection(str(tmp_path / "worlds" / f"{FIRST}.db"))
     connection.execute(statement)
     connection.close()
-    name = next(iter(full_batch(_empty()).blobs))
+    name = next(iter(full_batch(EMPTY).blobs))
     with RunReader.open(tmp_path) as reader, pytest.raises(DamagedRecordError, match=said):
         reader.blob(FIRST, name) if "blobs" in statement else reader.header(FIRST)
 
@@ -149,7 +150,7 @@ def test_a_folder_without_a_run_is_said(tmp_path: Path) -> None:
     """Reading a folder that holds no run is an error and makes nothing."""
     with pytest.raises(DamagedRecordError, match="no such file"):
         RunReader.open(tmp_path)
-    assert os.listdir(tmp_path) == []
+    assert names_in(tmp_path) == []
 
 
 def test_a_registry_that_does_not_decode_is_closed_again(tmp_path: Path) -> None:
@@ -161,12 +162,6 @@ def test_a_registry_that_does_not_decode_is_closed_again(tmp_path: Path) -> None
     with pytest.raises(DamagedRecordError):
         RunReader.open(tmp_path)
     shutil.rmtree(tmp_path / "worlds")
-
-
-def _empty():
-    from perdure.records.events import Head  # noqa: PLC0415
-
-    return Head(seq=-1, chain="", content=0, digest="")
 
 
 def test_reading_beside_an_event_loop(tmp_path: Path) -> None:

@@ -1,9 +1,10 @@
-"""A registry in its file: the run as asked, epochs, the run log, and room to say that it is full."""
+"""A registry in its file: the run as asked, epochs, the run log, and room for a last word."""
 
 from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -17,7 +18,7 @@ from perdure.base.errors import (
 )
 from perdure.records.events import Head
 from perdure.records.registry import RunOpened, RunPaused
-from perdure.trace import registry_file, reserve
+from perdure.trace import registry_file
 from perdure.trace.reader import RunReader
 from perdure.trace.registry import Registry
 from perdure.trace.registry_file import REGISTRY_NAME, RegistryFile
@@ -141,7 +142,7 @@ def test_room_is_put_aside_and_given_up_for_the_log(
     assert kept.stat().st_blocks * 512 >= RESERVE_BYTES
     real = RegistryFile._write
 
-    def full_while_reserved(self: RegistryFile, statements: list) -> None:
+    def full_while_reserved(self: RegistryFile, statements: list[Any]) -> None:
         if kept.exists():
             raise StorageFullError("full")
         real(self, statements)
@@ -185,7 +186,7 @@ def test_a_reserve_that_cannot_be_made_is_said(
     def refuse(*_: object) -> int:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(reserve.os, "write", refuse)
+    monkeypatch.setattr("os.write", refuse)
     with pytest.raises(StorageFullError):
         RegistryFile.open(tmp_path)
     assert not (tmp_path / RESERVE_NAME).exists()
@@ -198,7 +199,7 @@ def test_notes_that_wait_together_are_written_together(
     written: list[int] = []
     real = registry_file.RegistryFile.witness
 
-    def counting(self: RegistryFile, heads: dict, outcomes: tuple = ()) -> None:
+    def counting(self: RegistryFile, heads: dict[str, Head], outcomes: Any = ()) -> None:
         written.append(len(heads))
         real(self, heads, outcomes)
 

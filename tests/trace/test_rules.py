@@ -64,7 +64,11 @@ def replaced(cls: type, **fields: object) -> Callable[[list[tuple[Payload, str]]
 
 def without(cls: type) -> Callable[[list[tuple[Payload, str]]], None]:
     """Leave the first payload of a type out."""
-    return lambda payloads: payloads.pop(place_of(payloads, cls)) and None
+
+    def change(payloads: list[tuple[Payload, str]]) -> None:
+        del payloads[place_of(payloads, cls)]
+
+    return change
 
 
 def with_another(payload: Payload, at: int) -> Callable[[list[tuple[Payload, str]]], None]:

@@ -1,4 +1,4 @@
-"""Verifying a run: sound runs pass, and whatever is wrong becomes a finding that names its place."""
+"""Verifying a run: sound runs pass, and whatever is wrong is a finding that names its place."""
 
 from __future__ import annotations
 
@@ -145,6 +145,7 @@ def test_a_note_that_the_record_does_not_bear_out_is_named(
     async def claim() -> None:
         registry = await Registry.open(tmp_path)
         known = registry.outcomes[FIRST]
+        assert known is not None
         await registry.outcome(msgspec.structs.replace(known, **change))
         await registry.close()
 

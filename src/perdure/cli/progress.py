@@ -83,6 +83,7 @@ def pace_text(progress: Progress) -> str:
     """Write how fast a run goes, what it spent and how long it still takes."""
     parts = [
         f"{plural(progress.turns, 'turn')} ({progress.turns_per_s:,.1f}/s)",
+        plural(progress.calls, "call"),
         f"{count(progress.in_flight)} in flight",
     ]
     if progress.retries:

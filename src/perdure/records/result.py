@@ -25,7 +25,11 @@ class RunResult(Record):
 
 
 class Progress(Record):
-    """A run at one moment. Rates are over the life of the process; `left_s` is an estimate."""
+    """A run at one moment. Rates are over the life of the process; `left_s` is an estimate.
+
+    `turns` and `cost` are those of closed ticks; `calls` counts every call that ended, open ticks
+    included.
+    """
 
     worlds: int
     worlds_done: int
@@ -33,6 +37,7 @@ class Progress(Record):
     ticks_closed: int
     turns: int
     turns_per_s: float
+    calls: int
     in_flight: int
     retries: int
     cost: int

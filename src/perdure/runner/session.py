@@ -133,6 +133,7 @@ def _meter(session: Session, governor: Governor) -> Meter:
         return progress(
             session.registry.worlds,
             governor.outcomes,
+            calls=stats.calls,
             in_flight=stats.in_flight,
             retries=stats.retries,
             currency=session.config.study.currency,

@@ -371,9 +371,9 @@ def test_worlds_advance_together():
     def watch(session: Any) -> None:
         real = session.registry.witness
 
-        async def witness(world_id: str, head: Any) -> None:
+        async def witness(world_id: str, head: Any, outcome: Any) -> None:
             closed.append((world_id, head.tick))
-            await real(world_id, head)
+            await real(world_id, head, outcome)
 
         session.registry.witness = witness
 

@@ -77,8 +77,7 @@ class Governor:
             unknown_costs=known.unknown_costs + report.unknown_costs,
             digest=report.head.digest,
         )
-        await self._registry.witness(report.world_id, report.head)
-        await self._registry.outcome(outcome)
+        await self._registry.witness(report.world_id, report.head, outcome)
         crashpoint("tick.after-witness")
         self._outcomes[report.world_id] = outcome
         async with self._moved:

@@ -6,7 +6,6 @@ import json
 import sqlite3
 import struct
 import sys
-from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
@@ -21,13 +20,13 @@ def need(holds, place, wrong):
 
 
 def rows(path, query):
-    with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as database:
-        return database.execute(query).fetchall()
+    name = f"file:{quote(str(path))}?mode=ro"
+    return sqlite3.connect(name, uri=True).execute(query).fetchall()
 
 
 def check_world(path, witness, log):
     world, header = path.stem, rows(path, "SELECT payload FROM header")[0][0]
-    ends = {-1: (sha(b"perdure-chain-1\0", sha(header)), sha(b"perdure-digest-1\0"), 0)}
+    bodies, ends = [], {-1: (sha(b"perdure-chain-1\0", sha(header)), sha(b"perdure-digest-1\0"), 0)}
     query = "SELECT seq, content, tick, kind, persona, payload, hash FROM events ORDER BY seq"
     for seq, content, tick, kind, persona, payload, stored in rows(path, query):
         chain, digest, count = ends.get(seq - 1, (b"", b"", None))
@@ -35,7 +34,9 @@ def check_world(path, witness, log):
         words, number = (kind.encode(), persona.encode()), -1 if content is None else content
         frame = struct.pack(">qqqII", seq, number, tick, *map(len, words)) + b"".join(words)
         if content is not None:
-            digest, count = sha(digest, frame[8:], payload), count + 1
+            bodies, count = [*bodies, frame[8:], payload], count + 1
+        if kind == "tick_closed":
+            digest, bodies = sha(digest, *bodies) if bodies else digest, []
         ends[seq] = (sha(chain, frame, payload), digest, count)
         need(ends[seq][0] == stored, f"{world}:{seq}", "the chain does not match")
     head = rows(path, "SELECT seq, chain, digest, content, log_seq, log_chain FROM head")[0]
@@ -55,6 +56,5 @@ for seq, kind, payload, stored in rows(registry, "SELECT * FROM log ORDER BY seq
         log.get(seq - 1, b""), struct.pack(">qI", seq, len(kind)), kind.encode(), payload
     )
     need(log[seq] == stored, f"run log {seq}", "the chain does not match")
-for world, witness in rows(registry, "SELECT world_id, witness FROM worlds ORDER BY position"):
-    if witness is not None:
-        check_world(registry.parent / "worlds" / f"{world}.db", json.loads(witness), log)
+for world, witness in rows(registry, "SELECT world_id, witness FROM worlds WHERE witness NOT NULL"):
+    check_world(registry.parent / "worlds" / f"{world}.db", json.loads(witness), log)

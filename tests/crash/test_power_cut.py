@@ -43,6 +43,8 @@ TICKS = 60 if FULL else 6
 STRIDE = 1 if FULL else 2
 NAME = f"{WORLDS[0]}.db"
 
+pytestmark = pytest.mark.timeout(3_600 if FULL else 300)
+
 
 class Promise(NamedTuple):
     """What had been acknowledged at a moment: the ends of partition, witness and run log."""

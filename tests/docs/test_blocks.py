@@ -19,6 +19,7 @@ from perdure.testing import MisbehavingServer
 BOOTSTRAP = "python3 -m pip install -qq --target .uv uv"
 IN_ENVIRONMENT = re.compile(r"\.uv/bin/uv run (?:--[a-z-]+ )*")
 EXPECTED = re.compile(r"# exit (\d+)\s*$")
+ANSWER_TOKENS = "answer_tokens: 80\n"
 ENDPOINT = "http://127.0.0.1:8000/v1"
 
 
@@ -35,6 +36,11 @@ class Sandbox:
         self.variables["COLUMNS"] = "100"
         for name in ("examples", "docs"):
             shutil.copytree(ROOT / name, folder / name)
+        # The same study with shorter answers of a language model, so that the test takes seconds.
+        study = folder / "examples" / "vote96" / "study.yaml"
+        text = study.read_text(encoding="utf-8")
+        assert ANSWER_TOKENS in text
+        study.write_text(text.replace(ANSWER_TOKENS, "answer_tokens: 8\n"), encoding="utf-8")
 
     def run(self, block: Block) -> None:
         """Run one block, as its language and role say."""

@@ -7,7 +7,6 @@ failed turn recorded by its cause, or it is stopped with the exit status of the 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 
 import pytest
@@ -57,7 +56,7 @@ def study(quorum: float = 0.5) -> RunConfig:
 def run_against(server: MisbehavingServer, *, slow: bool = False, config: RunConfig) -> Ran:
     """Run the study against the server, with little patience."""
 
-    def over_http(session: Session) -> None:
+    async def over_http(session: Session) -> None:
         provider = HttpProvider(
             HttpSettings(base_url=server.base_url, key_env="K", connect_s=0.25),
             ModelPin(provider="http", model="test-model"),
@@ -69,8 +68,8 @@ def run_against(server: MisbehavingServer, *, slow: bool = False, config: RunCon
             clock=SkippingClock(),
             retry=RetryPolicy(attempts_max=3, attempt_s=0.4 if slow else 10.0),
         )
+        await provider.open()
         object.__setattr__(session, "host", host)
-        asyncio.get_running_loop().create_task(provider.open())
 
     return run_in_memory(config, before=over_http)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -119,7 +119,7 @@ def run_in_memory(
     clock: Clock | None = None,
     price: Price | None = None,
     attempts_max: int = 2,
-    before: Callable[[Session], None] | None = None,
+    before: Callable[[Session], Awaitable[None]] | None = None,
 ) -> Ran:
     """Run a study with in-memory parts around the real runner and the real inference host."""
 
@@ -149,7 +149,7 @@ def run_in_memory(
             clock=time,
         )
         if before is not None:
-            before(session)
+            await before(session)
         return Ran(await conduct(session), registry.run, partitions)
 
     return asyncio.run(go())

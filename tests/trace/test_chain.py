@@ -40,7 +40,7 @@ def test_hashes_are_pinned() -> None:
     assert chain_start(b"{}").hex() == PINS["chain_start"]
     assert chain_step(bytes(32), framed).hex() == PINS["chain_step"]
     assert DIGEST_START.hex() == PINS["digest_start"]
-    assert digest_step(bytes(32), framed).hex() == PINS["digest_step"]
+    assert digest_step(bytes(32), [framed, framed]).hex() == PINS["digest_step"]
     assert log_start(b"{}").hex() == PINS["log_start"]
     assert log_step(bytes(32), seq=0, kind=b"opened", payload=b"{}").hex() == PINS["log_step"]
 
@@ -63,14 +63,19 @@ def test_the_digest_ignores_the_seq() -> None:
     rest = {"content": 1, "tick": 2, "kind": b"turn", "persona": b"p", "payload": b"{}"}
     one, other = frame(seq=4, **rest), frame(seq=5, **rest)  # type: ignore[arg-type]
     assert chain_step(bytes(32), one) != chain_step(bytes(32), other)
-    assert digest_step(bytes(32), one) == digest_step(bytes(32), other)
+    assert digest_step(bytes(32), [one]) == digest_step(bytes(32), [other])
+
+
+def test_a_tick_without_content_leaves_the_digest() -> None:
+    """The digest covers content, and nothing of how many ticks had none."""
+    assert digest_step(bytes(32), []) == bytes(32)
 
 
 PINS = {
     "chain_start": "7b34d64da40e38eb145a6471db9f84dc59401aa20f4aab29c7ced7705b4c00c2",
     "chain_step": "a3ba3bfa6ca86c19202348c02e2f5763d2215cc044676aa069af995ab4bf8b6b",
     "digest_start": "8f8111792d37f197595a0287a498e2536ef211741f86ebbaee55cab5647d6477",
-    "digest_step": "e800e207c146db0bb699ebd939d8231735fca0365c446cd3b52764c2a57a9f6b",
+    "digest_step": "afc4b46eea115b221662d08427fadfc6413b9e4550f8f0fdc3c21adf164cd3a0",
     "log_start": "a7125fb89762852e4524f76c7a99aa5e63005e336d6b0b7cea4f366b8d919c1f",
     "log_step": "884d934852a7d09c495a5f93e8fdc1583eda652daac5ba8f4c393f9b11fd7c79",
 }

@@ -1,13 +1,14 @@
 """The hashes of a record: pure functions from bytes to bytes, pinned by tests for ever.
 
 The chain covers every byte of every event, row by row, from the header's hash on. The digest covers
-content events only, from a constant on, so that two worlds with equal content have equal digests
-whatever they cost. A row is framed by a prefix of fixed width that holds the length of everything
-but the payload, which comes last: no two rows have the same frame.
+content events only, tick by tick, from a constant on, so that two worlds with equal content have
+equal digests whatever they cost. A row is framed by a prefix of fixed width that holds the length
+of everything but the payload, which comes last: no two rows have the same frame.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from hashlib import sha256
 from struct import Struct
 
@@ -45,9 +46,10 @@ def chain_step(previous: bytes, framed: bytes) -> bytes:
     return sha256(previous + framed).digest()
 
 
-def digest_step(previous: bytes, framed: bytes) -> bytes:
-    """Hash one framed content event onto the digest."""
-    return sha256(previous + framed[SEQ_BYTES:]).digest()
+def digest_step(previous: bytes, framed: Iterable[bytes]) -> bytes:
+    """Hash a tick's framed content events onto the digest; a tick without any leaves it."""
+    joined = b"".join([one[SEQ_BYTES:] for one in framed])
+    return sha256(previous + joined).digest() if joined else previous
 
 
 def log_start(entry: bytes) -> bytes:

@@ -12,7 +12,7 @@ from perdure.base.canonical import encode
 from perdure.base.errors import InternalError
 from perdure.records.events import IS_CONTENT, KIND_OF, Batch, Event, Head
 from perdure.records.record import Record
-from perdure.trace.chain import DIGEST_START, EVENT_PREFIX, NO_CONTENT, SEQ_BYTES, chain_start
+from perdure.trace.chain import DIGEST_START, EVENT_PREFIX, NO_CONTENT, chain_start, digest_step
 
 Row = tuple[int, int, str, str, int | None, bytes, bytes]
 
@@ -47,9 +47,10 @@ def seal(head: Head, batch: Batch) -> Sealed:
     tick = _check_shape(head, batch.events)
     rows: list[Row] = []
     seq, content = head.seq, head.content
-    chain, digest = bytes.fromhex(head.chain), bytes.fromhex(head.digest)
+    chain = bytes.fromhex(head.chain)
     persona, persona_bytes = "", b""
-    # The one hot loop of the store: `chain.frame` and both steps, written out.
+    contents: list[bytes] = []
+    # The one hot loop of the store: `chain.frame` and `chain_step`, written out.
     for event in batch.events:
         payload, number = event.payload, event.content
         kind, kind_bytes, is_content = _KINDS[type(payload)]
@@ -71,12 +72,13 @@ def seal(head: Head, batch: Batch) -> Sealed:
         framed = prefix + kind_bytes + persona_bytes + encoded
         chain = sha256(chain + framed).digest()
         if is_content:
-            digest = sha256(digest + framed[SEQ_BYTES:]).digest()
+            contents.append(framed)
             content += 1
         rows.append((seq, tick, kind, persona, number, encoded, chain))
     if rows[-1][2] != _CLOSING or sum(row[2] == _CLOSING for row in rows) != 1:
         raise InternalError(f"The batch of tick {tick} does not end with its one {_CLOSING}.")
-    sealed = Head(seq=seq, chain=chain.hex(), content=content, digest=digest.hex(), tick=tick)
+    digest = digest_step(bytes.fromhex(head.digest), contents).hex()
+    sealed = Head(seq=seq, chain=chain.hex(), content=content, digest=digest, tick=tick)
     return Sealed(rows, _check_blobs(batch.blobs), sealed)
 
 

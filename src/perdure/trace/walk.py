@@ -27,11 +27,12 @@ class Walker:
         self.tick = start.tick
         self._chain = bytes.fromhex(start.chain)
         self._digest = bytes.fromhex(start.digest)
+        self._contents: list[bytes] = []
         self._whole = True
 
     @property
     def head(self) -> Head:
-        """Where the record stands after the last row walked."""
+        """Where the record stands after the last row walked; the digest is of whole ticks."""
         return Head(
             seq=self.seq,
             chain=self._chain.hex(),
@@ -70,11 +71,13 @@ class Walker:
         if chain != stored:
             raise self.damage("its bytes do not match its hash")
         if content is not None:
-            self._digest = digest_step(self._digest, framed)
+            self._contents.append(framed)
             self.content += 1
         self._chain, self.seq = chain, seq
         self._whole = kind == CLOSING
         if self._whole:
+            self._digest = digest_step(self._digest, self._contents)
+            self._contents.clear()
             self.tick = tick
 
     def finish(self, stored: Head, witness: Head | None) -> None:

@@ -21,6 +21,7 @@ from perdure.records.study import ModelSpec, PopulationSpec, Study
 from perdure.records.usage import Price
 from perdure.runner.assembly import PluginParts, entry_for
 from perdure.runner.config import RunConfig
+from perdure.runner.ledger import spend_outside
 from perdure.runner.session import Session, conduct
 from perdure.study.identity import expand
 from perdure.testing import ScriptedProvider, SkippingClock
@@ -120,8 +121,12 @@ def run_in_memory(
     price: Price | None = None,
     attempts_max: int = 2,
     before: Callable[[Session], Awaitable[None]] | None = None,
+    after: Ran | None = None,
 ) -> Ran:
-    """Run a study with in-memory parts around the real runner and the real inference host."""
+    """Run a study with in-memory parts around the real runner and the real inference host.
+
+    `after` is an earlier run of it, which is then continued.
+    """
 
     async def go() -> Ran:
         time = clock or SkippingClock()
@@ -132,13 +137,17 @@ def run_in_memory(
             retry=RetryPolicy(attempts_max=attempts_max),
         )
         cells = expand(config.study, config.population)
-        registry = await MemoryRegistry.create(
-            entry=entry_for(config),
-            worlds=[cell.entry for cell in cells],
-            personas=config.population.personas,
-            held_out=config.held_out.values,
-        )
-        partitions = MemoryPartitions()
+        if after is None:
+            partitions = MemoryPartitions()
+            registry = await MemoryRegistry.create(
+                entry=entry_for(config),
+                worlds=[cell.entry for cell in cells],
+                personas=config.population.personas,
+                held_out=config.held_out.values,
+            )
+        else:
+            partitions = after.partitions
+            registry = await MemoryRegistry.open(after.run)
         session = Session(
             config=config,
             cells=cells,
@@ -147,6 +156,7 @@ def run_in_memory(
             registry=registry,
             partitions=partitions,
             clock=time,
+            outside=spend_outside(row.payload for row in registry.run.log),
         )
         if before is not None:
             await before(session)

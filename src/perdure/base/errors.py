@@ -166,6 +166,22 @@ class ProviderPausedError(PerdureError):
     code = "provider-paused"
 
 
+class MovedError(PerdureError):
+    """What decides the run is not what it was: going on would make two experiments of one record.
+
+    `moved` names everything that moved.
+    """
+
+    exit_status = EXIT_MOVED
+    code = "moved"
+
+    def __init__(
+        self, wrong: str, *, moved: tuple[str, ...] = (), where: str = "", remedy: str = ""
+    ) -> None:
+        self.moved = moved
+        super().__init__(wrong, where=where, remedy=remedy)
+
+
 class StopRequestedError(PerdureError):
     """Somebody asked the run to stop. It finished its open ticks and can be continued."""
 

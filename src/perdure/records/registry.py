@@ -115,7 +115,21 @@ class CostOutsideTicks(Record):
     unknown_costs: int = 0
 
 
-LogPayload = RunOpened | RunPaused | RunClosed | WorldFailed | CostOutsideTicks
+class Moved(Record):
+    """One compared thing that is not what it was, with its old and new hash."""
+
+    name: str
+    was: str
+    now: str
+
+
+class RunForced(Record):
+    """The run went on past what had moved. Its results are marked for ever."""
+
+    moved: tuple[Moved, ...]
+
+
+LogPayload = RunOpened | RunPaused | RunClosed | WorldFailed | CostOutsideTicks | RunForced
 
 LOG_KIND_OF: dict[type[Record], str] = {
     RunOpened: "opened",
@@ -123,6 +137,7 @@ LOG_KIND_OF: dict[type[Record], str] = {
     RunClosed: "closed",
     WorldFailed: "world_failed",
     CostOutsideTicks: "cost",
+    RunForced: "forced",
 }
 LOG_TYPE_OF: dict[str, type[Record]] = {kind: cls for cls, kind in LOG_KIND_OF.items()}
 

@@ -22,12 +22,12 @@ from perdure.base.crashpoints import crashpoint
 from perdure.base.errors import PluginError
 from perdure.base.ids import new_run_id
 from perdure.inference.host import InferenceHost
-from perdure.records.registry import RunEntry
+from perdure.records.registry import RunEntry, RunForced
 from perdure.records.result import RunResult
 from perdure.records.scenario import Header
 from perdure.runner import plugins
 from perdure.runner.config import RunConfig
-from perdure.runner.history import finished
+from perdure.runner.history import History, look_back
 from perdure.runner.meter import Observer
 from perdure.runner.respondents import host_for
 from perdure.runner.session import Session, conduct
@@ -52,6 +52,7 @@ def run(config: RunConfig, *, observer: Observer | None = None) -> RunResult:
         EndpointUnreachableError: the model endpoint is not there.
         KeyOrModelRefusedError: it refuses the key, or does not know the model.
         HeldError: the folder holds something else, or another process works on it.
+        MovedError: what decides the run moved since it began.
         StorageError: the run's folder cannot be written.
         StopRequestedError: it was stopped at once, by a second Ctrl-C.
 
@@ -82,16 +83,16 @@ async def run_async(
 ) -> RunResult:
     """Do what `run` does, on the caller's event loop."""
     clock = clock or SystemClock()
-    done = finished(config)
-    if done is not None:
-        return done
+    past = look_back(config)
+    if past.result is not None:
+        return past.result
     cells = expand(config.study, config.population)
     parts = PluginParts(config)
     host = host_for(config.study.models)
     await host.open()
     try:
         await host.check()
-        return await _govern(config, cells, parts, host, clock=clock, observer=observer)
+        return await _govern(config, past, cells, parts, host, clock=clock, observer=observer)
     finally:
         await host.close()
 
@@ -139,6 +140,7 @@ def _make(found: type[Any], reference: str) -> Any:
 
 async def _govern(
     config: RunConfig,
+    past: History,
     cells: Sequence[Cell],
     parts: PluginParts,
     host: InferenceHost,
@@ -150,15 +152,10 @@ async def _govern(
     make_folder(folder)
     lock = await GovernorLock.acquire(folder, clock)
     try:
-        registry = await Registry.create(
-            folder,
-            entry=entry_for(config),
-            worlds=[cell.entry for cell in cells],
-            personas=config.population.personas,
-            held_out=config.held_out.values,
-        )
-        crashpoint("run.created")
+        registry = await _registry(config, past, cells)
         try:
+            if past.forced:
+                await registry.log(RunForced(moved=past.forced))
             return await conduct(
                 Session(
                     config=config,
@@ -170,12 +167,28 @@ async def _govern(
                     clock=clock,
                     observer=observer,
                     folder=folder,
+                    outside=past.outside,
                 )
             )
         finally:
             await registry.close()
     finally:
         lock.release()
+
+
+async def _registry(config: RunConfig, past: History, cells: Sequence[Cell]) -> Registry:
+    folder = Path(config.out)
+    if past.begun:
+        return await Registry.open(folder)
+    registry = await Registry.create(
+        folder,
+        entry=entry_for(config),
+        worlds=[cell.entry for cell in cells],
+        personas=config.population.personas,
+        held_out=config.held_out.values,
+    )
+    crashpoint("run.created")
+    return registry
 
 
 def entry_for(config: RunConfig) -> RunEntry:

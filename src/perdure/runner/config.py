@@ -13,8 +13,8 @@ class RunConfig:
     """A run as asked.
 
     `held_out` goes to the registry and nowhere else. `study_path` is the study file, whose folder
-    holds its data and plug-ins. `out` is the run's folder. `flags` are the command-line flags that
-    changed the study, by name.
+    holds its data and plug-ins. `out` is the run's folder. `force` names what may have moved since
+    the run began. `flags` are the command-line flags that changed the study, by name.
     """
 
     study: Study
@@ -22,4 +22,5 @@ class RunConfig:
     held_out: HeldOut
     study_path: str
     out: str
+    force: tuple[str, ...] = ()
     flags: dict[str, str] = field(default_factory=dict)

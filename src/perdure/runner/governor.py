@@ -35,15 +35,21 @@ from perdure.trace.port import RunRegistry
 class Governor:
     """Governs one run. Every method is called on one event loop."""
 
-    def __init__(self, registry: RunRegistry, *, skew: int) -> None:
+    def __init__(self, registry: RunRegistry, *, skew: int, outside: Spend) -> None:
         self._registry = registry
         self._skew = skew
+        known = registry.outcomes
         self._outcomes = {
-            world.world_id: WorldOutcome(world_id=world.world_id) for world in registry.worlds
+            world.world_id: known[world.world_id] or WorldOutcome(world_id=world.world_id)
+            for world in registry.worlds
         }
-        self._next = dict.fromkeys(self._outcomes, 0)
+        self._next = {
+            outcome.world_id: outcome.tick + 1
+            for outcome in self._outcomes.values()
+            if outcome.state is not WorldState.COMPLETED
+        }
         self._moved = asyncio.Condition()
-        self._outside = Spend()
+        self._outside = outside
         self._stop_cause = ""
         self._stop_exit = EXIT_DONE
 
@@ -51,6 +57,10 @@ class Governor:
     def outcomes(self) -> tuple[WorldOutcome, ...]:
         """Where each world stands, in the order of the run's cells."""
         return tuple(self._outcomes.values())
+
+    def is_open(self, world_id: str) -> bool:
+        """Say whether a world has not come to its end yet."""
+        return self._outcomes[world_id].state is not WorldState.COMPLETED
 
     async def open_tick(self, world_id: str, tick: int) -> TickOpened | None:
         """Wait until the world may open `tick`; give its plan, or None if the run stops."""
@@ -63,8 +73,17 @@ class Governor:
             return None
         return TickOpened(plan=Plan(), log_head=self._registry.log_head, epoch=self._registry.epoch)
 
+    async def world_recalled(self, report: TickReport) -> None:
+        """Take a world up where its record ends; its totals are those of the record."""
+        self._outcomes[report.world_id] = WorldOutcome(world_id=report.world_id)
+        await self._stand(report)
+
     async def tick_closed(self, report: TickReport) -> None:
         """Witness a tick that is durable, and let the others move up."""
+        await self._stand(report)
+        crashpoint("tick.after-witness")
+
+    async def _stand(self, report: TickReport) -> None:
         known = self._outcomes[report.world_id]
         outcome = msgspec.structs.replace(
             known,
@@ -78,7 +97,6 @@ class Governor:
             digest=report.head.digest,
         )
         await self._registry.witness(report.world_id, report.head, outcome)
-        crashpoint("tick.after-witness")
         self._outcomes[report.world_id] = outcome
         async with self._moved:
             self._next[report.world_id] = report.tick + 1

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from perdure.base.errors import HeldError
 from perdure.base.text import one_line
-from perdure.records.registry import RunState
+from perdure.records.registry import Moved, RunState
 from perdure.records.result import RunResult
 from perdure.runner.config import RunConfig
 from perdure.runner.governor import result_of
-from perdure.runner.ledger import spend_outside
+from perdure.runner.ledger import NOTHING_SPENT, Spend, spend_outside
+from perdure.runner.moved import asked_then, compare, require_leave
 from perdure.study.identity import input_hashes
 from perdure.trace.files import exists
 from perdure.trace.lock import LOCK_NAME, is_held
@@ -21,13 +23,25 @@ from perdure.trace.registry_file import REGISTRY_NAME
 _REMAINS = {LOCK_NAME}
 
 
-def finished(config: RunConfig) -> RunResult | None:
-    """Give the result of the run that the folder holds, if it is this one and has ended.
+@dataclass(frozen=True)
+class History:
+    """What went before: whether there is a run, what it spent outside ticks, its result if ended.
 
-    None if there is no run yet.
+    `forced` lists what moved and is forced.
+    """
+
+    begun: bool = False
+    outside: Spend = NOTHING_SPENT
+    result: RunResult | None = None
+    forced: tuple[Moved, ...] = ()
+
+
+def look_back(config: RunConfig) -> History:
+    """Look at what the folder holds, and whether it may be continued as it is asked now.
 
     Raises:
-        HeldError: the folder holds another run, one that has not ended, or something else.
+        HeldError: another process works on the run, or the folder holds something else.
+        MovedError: what decides the run moved; names all of it.
         DamagedRecordError: the run's registry cannot be read.
         StorageError: the folder cannot be looked into.
 
@@ -36,7 +50,7 @@ def finished(config: RunConfig) -> RunResult | None:
     _require_folder(folder)
     if not exists(folder / REGISTRY_NAME):
         _require_empty(folder)
-        return None
+        return History()
     if is_held(folder):
         raise HeldError(
             "Another process works on this run.",
@@ -44,30 +58,14 @@ def finished(config: RunConfig) -> RunResult | None:
             remedy="Wait for it; `perdure status` shows how far it is.",
         )
     with RunReader.open(folder) as reader:
-        moved = _moved(config, reader)
-        if moved:
-            raise HeldError(
-                f"The folder holds another run: {', '.join(moved)} differ.",
-                where=config.out,
-                remedy="Give another folder.",
-            )
-        outcomes = tuple(reader.outcomes[world.world_id] for world in reader.worlds)
+        was = asked_then(reader.entry, reader.log)
+        moved = compare(was, input_hashes(config.study, config.population, config.held_out))
+        require_leave(moved, config.force, config.out)
         outside = spend_outside(reader.log)
+        outcomes = tuple(reader.outcomes[world.world_id] for world in reader.worlds)
         result = result_of(reader.entry, config.out, outcomes, outside=outside)
-    if result.state is not RunState.COMPLETED:
-        raise HeldError(
-            "The folder holds this run, and it did not come to its end.",
-            where=config.out,
-            remedy="What it recorded is kept and can be read, but this version cannot continue "
-            "it. Give another folder.",
-        )
-    return result
-
-
-def _moved(config: RunConfig, reader: RunReader) -> list[str]:
-    """Name the inputs in which a run differs from what is asked now."""
-    now = input_hashes(config.study, config.population, config.held_out)
-    return [name for name, value in now.items() if reader.entry.hashes.get(name) != value]
+    completed = result.state is RunState.COMPLETED
+    return History(begun=True, outside=outside, result=result if completed else None, forced=moved)
 
 
 def _require_folder(folder: Path) -> None:

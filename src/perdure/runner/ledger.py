@@ -20,6 +20,9 @@ class Spend(Record):
         return Spend(known=self.known + other.known, unknown=self.unknown + other.unknown)
 
 
+NOTHING_SPENT = Spend()
+
+
 def spend_outside(log: Iterable[LogPayload]) -> Spend:
     """Sum what a run log says was spent outside closed ticks."""
     rows = [row for row in log if isinstance(row, CostOutsideTicks)]

@@ -74,6 +74,10 @@ class GovernorPort(Protocol):
         """Wait for leave to open a tick. None means that the run stops before it."""
         ...
 
+    async def world_recalled(self, report: TickReport) -> None:
+        """Tell where a world's record ended when it was opened again, with its totals so far."""
+        ...
+
     async def tick_closed(self, report: TickReport) -> None:
         """Tell of a tick that is durable in its partition."""
         ...

@@ -21,13 +21,14 @@ from perdure.records.scenario import Header
 from perdure.runner.config import RunConfig
 from perdure.runner.failure_log import failure_log
 from perdure.runner.governor import Governor
+from perdure.runner.ledger import NOTHING_SPENT, Spend
 from perdure.runner.meter import Meter, Observer, progress
-from perdure.runner.port import ModelHost
+from perdure.runner.port import ModelHost, TickReport
 from perdure.runner.signals import stopping
-from perdure.runner.worker import StartWorld, drive
+from perdure.runner.worker import RecallWorld, StartWorld, drive
 from perdure.runner.world_run import WorldRun
 from perdure.study.identity import Cell
-from perdure.trace.port import Partitions, RunRegistry
+from perdure.trace.port import Partition, Partitions, RunRegistry
 from perdure.world import World
 
 STOPPED = "The run was asked to stop. It finished its open ticks, and can be continued."
@@ -58,6 +59,7 @@ class Session:
     clock: Clock
     observer: Observer | None = None
     folder: Path | None = None
+    outside: Spend = NOTHING_SPENT
 
 
 async def conduct(session: Session) -> RunResult:
@@ -68,13 +70,14 @@ async def conduct(session: Session) -> RunResult:
         StorageError: what happened could not be recorded.
 
     """
-    governor = Governor(session.registry, skew=session.config.study.skew)
+    governor = Governor(session.registry, skew=session.config.study.skew, outside=session.outside)
     meter = _meter(session, governor)
     loop = asyncio.get_running_loop()
     working = loop.create_task(
         drive(
-            [cell.header for cell in session.cells],
+            [cell.header for cell in session.cells if governor.is_open(cell.entry.world_id)],
             start=_starter(session),
+            recall=_recaller(session),
             governor=governor,
             note_failure=failure_log(session.folder),
         )
@@ -113,8 +116,7 @@ def _starter(session: Session) -> StartWorld:
 
     async def start(header: Header) -> WorldRun:
         world, agent = session.parts.world(header), session.parts.agent(header)
-        partition = await session.partitions.create(header, session.registry.epoch)
-        crashpoint("partition.born")
+        partition = await _partition(session, header)
         return WorldRun(
             header=header,
             personas=personas,
@@ -125,6 +127,27 @@ def _starter(session: Session) -> StartWorld:
         )
 
     return start
+
+
+async def _partition(session: Session, header: Header) -> Partition:
+    world_id, epoch = header.world_id, session.registry.epoch
+    if await session.partitions.has(world_id):
+        witness = session.registry.witnesses[world_id]
+        return await session.partitions.open(world_id, epoch, witness)
+    partition = await session.partitions.create(header, epoch)
+    crashpoint("partition.born")
+    return partition
+
+
+def _recaller(session: Session) -> RecallWorld:
+    async def recall(world: WorldRun) -> TickReport:
+        reading = session.partitions.read()
+        try:
+            return await world.recall(reading)
+        finally:
+            reading.close()
+
+    return recall
 
 
 def _meter(session: Session, governor: Governor) -> Meter:

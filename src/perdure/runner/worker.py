@@ -15,25 +15,30 @@ from perdure.records.registry import WorldOutcome, WorldState
 from perdure.records.scenario import Header
 from perdure.runner.endings import outcome_of
 from perdure.runner.failure_log import FailureLog
-from perdure.runner.port import GovernorPort
+from perdure.runner.port import GovernorPort, TickReport
 from perdure.runner.world_run import WorldRun
 
 StartWorld = Callable[[Header], Awaitable[WorldRun]]
+RecallWorld = Callable[[WorldRun], Awaitable[TickReport]]
 
 
 async def drive(
     headers: Sequence[Header],
     *,
     start: StartWorld,
+    recall: RecallWorld,
     governor: GovernorPort,
     note_failure: FailureLog,
 ) -> None:
-    """Drive worlds until each has ended. `start` makes a world ready for its first tick."""
+    """Drive worlds until each has ended.
+
+    `start` makes a world and opens its record; `recall` brings one to where its record ends.
+    """
 
     async def one(header: Header) -> None:
         last = _Last()
         try:
-            await _drive_one(header, last, start=start, governor=governor)
+            await _drive_one(header, last, start=start, recall=recall, governor=governor)
             outcome = last.outcome(header)
         except Exception as error:  # noqa: BLE001 - whatever ends a world is that world's outcome
             outcome = outcome_of(header.world_id, last.tick, error)
@@ -59,11 +64,19 @@ class _Last:
 
 
 async def _drive_one(
-    header: Header, last: _Last, *, start: StartWorld, governor: GovernorPort
+    header: Header,
+    last: _Last,
+    *,
+    start: StartWorld,
+    recall: RecallWorld,
+    governor: GovernorPort,
 ) -> None:
     world = await start(header)
+    last.tick = world.partition.head.tick
     try:
         await world.begin()
+        if world.partition.head.tick >= 0:
+            await governor.world_recalled(await recall(world))
         await _ticks(world, governor)
     finally:
         last.tick = world.partition.head.tick

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from functools import partial
 
-from perdure.agent import Agent, advance_by
+import msgspec
+
+from perdure.agent import Agent, advance, advance_by
 from perdure.base.crashpoints import crashpoint
-from perdure.base.errors import PluginError
+from perdure.base.errors import MovedError, PluginError
 from perdure.elicitation import score
 from perdure.records.events import Batch, Cost
 from perdure.records.outcome import Outcome, Scored, TurnDone, TurnFailed
@@ -29,11 +32,13 @@ from perdure.records.request import FailureCause
 from perdure.records.scenario import Header
 from perdure.runner.calls import TickCalls
 from perdure.runner.compose import TickResult, compose
+from perdure.runner.difference import first_difference
 from perdure.runner.endings import blame, no_quorum, refusal
 from perdure.runner.ledger import spend_of
+from perdure.runner.past import PastTick, past_ticks
 from perdure.runner.port import ModelHost, TickDropped, TickOpened, TickReport
 from perdure.runner.quorum import shortfall, unanswered
-from perdure.trace.port import Partition
+from perdure.trace.port import Partition, Reading
 from perdure.world import World, check_delta
 
 
@@ -88,6 +93,62 @@ class WorldRun:
             await asyncio.to_thread(self._world.reset, self.header)
         with blame(self.header.agent.agent):
             self._agent.reset(self.header)
+
+    async def recall(self, reading: Reading) -> TickReport:
+        """Bring world and personas to where the record ends; give the record's totals.
+
+        The world steps through every closed tick again, under the recorded plans and answers, and
+        each delta is compared with the record. A world that has reached its horizon does not.
+
+        Raises:
+            MovedError: a delta is not the recorded one; names the first difference.
+            PluginError: the world raised.
+
+        """
+        return await asyncio.to_thread(self._recall, reading)
+
+    def _recall(self, reading: Reading) -> TickReport:
+        world_id = self.header.world_id
+        report = TickReport(world_id=world_id, tick=-1, head=self.partition.head)
+        done = self.partition.head.tick == self.header.scenario.horizon - 1
+        for past in past_ticks(reading.events(world_id), partial(reading.blob, world_id)):
+            if not done:
+                self._relive(past)
+            report = msgspec.structs.replace(
+                report,
+                tick=past.tick,
+                turns=report.turns + len(past.turns),
+                turns_failed=report.turns_failed + past.turns_failed,
+                calls=report.calls + past.calls,
+                cost=report.cost + past.spend.known,
+                unknown_costs=report.unknown_costs + past.spend.unknown,
+            )
+        return report
+
+    def _relive(self, past: PastTick) -> None:
+        with blame(self.header.scenario.world):
+            needs = self._world.needs(past.tick, self._turns, past.plan)
+            delta = self._world.step(past.tick, self._turns, past.plan, past.answers)
+        found = first_difference(past.delta, delta)
+        if len(needs) != len(past.answers):
+            found = f"needs had {len(past.answers)} parts and has {len(needs)}"
+        if found:
+            raise MovedError(
+                f"The world does not step as it is recorded: {found}.",
+                moved=("world",),
+                where=self._place(past.tick),
+                remedy="Its code moved, or it is not deterministic.",
+            )
+        self._stimuli.update((stimulus.id, stimulus) for stimulus in past.delta.stimuli)
+        for turn in past.turns:
+            self._states[turn.persona] = advance(
+                self._states.get(turn.persona, PersonaState()),
+                turn.presentation,
+                turn.memories,
+                reflected=turn.reflected,
+                memories_max=self.header.agent.memories_max,
+            )
+        self._turns = past.completed
 
     async def run_tick(self, tick: int, opened: TickOpened) -> TickReport:
         """Live one tick and write it.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Self
 
 from perdure.base.canonical import encode
 from perdure.base.errors import DamagedRecordError, HeldError, InternalError, StaleWriterError
-from perdure.records.events import Batch, Head
+from perdure.records.events import Batch, Event, Head
 from perdure.records.persona import Persona
 from perdure.records.registry import (
     LogHead,
@@ -18,6 +18,7 @@ from perdure.records.registry import (
     WorldOutcome,
 )
 from perdure.records.scenario import Header
+from perdure.trace.decoding import decode_event
 from perdure.trace.run_log import StoredLog, first_log_head, seal_log
 from perdure.trace.sealing import Row, first_head, seal
 from perdure.trace.walk import Walker, walked
@@ -110,6 +111,34 @@ class MemoryPartitions:
     async def has(self, world_id: str) -> bool:
         """Say whether a world has a record."""
         return world_id in self.worlds
+
+    def read(self) -> Self:
+        """Open the records to be read: they are open already."""
+        return self
+
+    def events(self, world_id: str) -> Iterator[Event]:
+        """Go through a world's events in order.
+
+        Raises:
+            DamagedRecordError: the record does not hold what was written.
+
+        """
+        world = self.worlds[world_id]
+        for seq, tick, kind, persona, content, payload, _ in world.rows:
+            yield Event(
+                seq=seq,
+                tick=tick,
+                payload=decode_event(kind, payload, f"{world_id}:{seq}"),
+                persona=persona,
+                content=content,
+            )
+
+    def blob(self, world_id: str, name: str) -> bytes:
+        """Give the bytes that a world's events cite by their hash."""
+        return self.worlds[world_id].blobs[bytes.fromhex(name)]
+
+    def close(self) -> None:
+        """Do nothing: there is nothing to let go of."""
 
 
 class MemoryRun:

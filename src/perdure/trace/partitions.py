@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from perdure.base.errors import InternalError
-from perdure.base.text import is_plain_identifier
 from perdure.records.events import Head
 from perdure.records.scenario import Header
 from perdure.trace.files import exists
 from perdure.trace.off_loop import off_loop
 from perdure.trace.partition import PartitionWriter
-from perdure.trace.registry_file import WORLDS_NAME
+from perdure.trace.paths import partition_path
+from perdure.trace.reader import RunReader
 
 
 class FolderPartitions:
@@ -52,14 +51,12 @@ class FolderPartitions:
         path = partition_path(self._folder, world_id)
         return await off_loop(lambda: exists(path))
 
+    def read(self) -> RunReader:
+        """Open the records to be read, in a connection of their own.
 
-def partition_path(folder: Path, world_id: str) -> Path:
-    """Give the path of a world's file.
+        Raises:
+            DamagedRecordError: the registry cannot be read.
+            StorageError: storage failed.
 
-    Raises:
-        InternalError: the world's id is not a plain name.
-
-    """
-    if not is_plain_identifier(world_id):
-        raise InternalError(f"{world_id!r} cannot be the name of a file.")
-    return folder / WORLDS_NAME / f"{world_id}.db"
+        """
+        return RunReader.open(self._folder)

@@ -5,10 +5,10 @@ Every write names the epoch of the governor that it is made for: a stale process
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Protocol
 
-from perdure.records.events import Batch, Head
+from perdure.records.events import Batch, Event, Head
 from perdure.records.registry import LogHead, LogPayload, RunEntry, WorldEntry, WorldOutcome
 from perdure.records.scenario import Header
 
@@ -47,6 +47,22 @@ class Partition(Protocol):
         ...
 
 
+class Reading(Protocol):
+    """The records of a run's worlds, open to be read."""
+
+    def events(self, world_id: str) -> Iterator[Event]:
+        """Go through a world's events in order, each checked against its chain."""
+        ...
+
+    def blob(self, world_id: str, name: str) -> bytes:
+        """Give the bytes that a world's events cite by their hash."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what is open."""
+        ...
+
+
 class Partitions(Protocol):
     """The records of all worlds of a run."""
 
@@ -73,6 +89,10 @@ class Partitions(Protocol):
 
     async def has(self, world_id: str) -> bool:
         """Say whether a world has a record."""
+        ...
+
+    def read(self) -> Reading:
+        """Open the records to be read."""
         ...
 
 

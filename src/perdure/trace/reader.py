@@ -21,7 +21,7 @@ from perdure.trace.database import Database
 from perdure.trace.decoding import decode_event
 from perdure.trace.files import exists
 from perdure.trace.opening import open_reader
-from perdure.trace.partitions import partition_path
+from perdure.trace.paths import partition_path
 from perdure.trace.registry_file import REGISTRY_NAME
 from perdure.trace.registry_rows import read_entry, read_held_out, read_personas, read_worlds
 from perdure.trace.rows import decode_header, read_head, read_header, read_rows

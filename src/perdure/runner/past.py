@@ -1,0 +1,166 @@
+"""What a world has lived through, read back from its events, tick by tick. Pure.
+
+One pass over a world's events gives everything that a resume or a replay needs: what the world was
+given at each step and what it did, what became of every turn, and what it cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from perdure.records.events import (
+    AnswerGiven,
+    Cost,
+    Event,
+    ExposureDropped,
+    InterventionApplied,
+    MemoryFormed,
+    Reflected,
+    ScoreGiven,
+    StimulusPublished,
+    TickClosed,
+    Turn,
+    TurnNotTaken,
+)
+from perdure.records.persona import Memory
+from perdure.records.presentation import (
+    CompletedTurn,
+    DroppedExposure,
+    Intervention,
+    NeedAnswer,
+    Plan,
+    Presentation,
+    Stimulus,
+    WorldDelta,
+)
+from perdure.runner.ledger import Spend, spend_of
+from perdure.runner.vectors import unpack
+
+ReadBlob = Callable[[str], bytes]
+
+
+@dataclass
+class PastTurn:
+    """One turn that was taken, and what followed from it."""
+
+    persona: str
+    presentation: Presentation
+    answer: str
+    memories: list[Memory] = field(default_factory=list)
+    reflected: bool = False
+    choice: str = ""
+
+
+@dataclass
+class PastTick:
+    """One closed tick: what the step was given and gave, the turns taken, the events themselves."""
+
+    tick: int
+    plan: Plan
+    delta: WorldDelta
+    answers: tuple[NeedAnswer, ...]
+    turns: tuple[PastTurn, ...]
+    turns_failed: int
+    calls: int
+    spend: Spend
+    events: tuple[Event, ...]
+
+    @property
+    def completed(self) -> tuple[CompletedTurn, ...]:
+        """The turns as the next step of the world is given them."""
+        return tuple(
+            CompletedTurn(
+                persona=turn.persona,
+                presentation=turn.presentation,
+                answer=turn.answer,
+                choice=turn.choice,
+            )
+            for turn in self.turns
+        )
+
+
+def past_ticks(events: Iterable[Event], blob: ReadBlob) -> Iterator[PastTick]:
+    """Gather a world's events, in order, into its closed ticks. `blob` reads bytes by hash."""
+    gathering = _Gathering(blob)
+    for event in events:
+        gathering.add(event)
+        if isinstance(event.payload, TickClosed):
+            yield gathering.close(event.payload)
+            gathering = _Gathering(blob)
+
+
+class _Gathering:
+    """The events of one tick, sorted by what they say."""
+
+    def __init__(self, blob: ReadBlob) -> None:
+        self._blob = blob
+        self._events: list[Event] = []
+        self._stimuli: list[Stimulus] = []
+        self._interventions: list[Intervention] = []
+        self._dropped: list[DroppedExposure] = []
+        self._answers: list[NeedAnswer] = []
+        self._presentations: list[Presentation] = []
+        self._turns: dict[int, PastTurn] = {}
+        self._costs: list[Cost] = []
+
+    def add(self, event: Event) -> None:
+        self._events.append(event)
+        match event.payload:
+            case StimulusPublished(stimulus=stimulus):
+                self._stimuli.append(stimulus)
+            case InterventionApplied(intervention=intervention):
+                self._interventions.append(intervention)
+            case ExposureDropped(dropped=dropped):
+                self._dropped.append(dropped)
+            case AnswerGiven() as answer:
+                self._answers.append(_answer(answer, self._blob))
+            case Cost() as cost:
+                self._costs.append(cost)
+            case _:
+                self._add_turn(event)
+
+    def _add_turn(self, event: Event) -> None:
+        match event.payload:
+            case Turn() as turn:
+                self._presentations.append(turn.presentation)
+                assert event.content is not None, "a turn is content"
+                taken = PastTurn(event.persona, turn.presentation, turn.answer)
+                self._turns[event.content] = taken
+            case TurnNotTaken() as failed:
+                self._presentations.append(failed.presentation)
+            case MemoryFormed(turn=number, memory=memory):
+                self._turns[number].memories.append(memory)
+            case Reflected(turn=number, failed=cause):
+                self._turns[number].reflected = cause is None
+            case ScoreGiven(turn=number, choice=choice):
+                self._turns[number].choice = choice
+            case _:
+                pass
+
+    def close(self, closed: TickClosed) -> PastTick:
+        tick = self._events[0].tick
+        return PastTick(
+            tick=tick,
+            plan=closed.plan,
+            delta=WorldDelta(
+                tick=tick,
+                stimuli=tuple(self._stimuli),
+                interventions=tuple(self._interventions),
+                dropped=tuple(self._dropped),
+                presentations=tuple(self._presentations),
+            ),
+            answers=tuple(self._answers),
+            turns=tuple(self._turns.values()),
+            turns_failed=len(self._presentations) - len(self._turns),
+            calls=sum(cost.attempt == 0 for cost in self._costs),
+            spend=spend_of(self._costs),
+            events=tuple(self._events),
+        )
+
+
+def _answer(answer: AnswerGiven, blob: ReadBlob) -> NeedAnswer:
+    vectors = unpack(blob(answer.vectors), answer.count) if answer.vectors else ()
+    return NeedAnswer(
+        purpose=answer.purpose, text=answer.text, vectors=vectors, failed=answer.failed
+    )

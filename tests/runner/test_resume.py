@@ -117,7 +117,7 @@ def test_personas_are_rebuilt_as_they_were_carried(undisturbed: Ran):
         return run_in_memory(config, provider, parts=parts, after=after, attempts_max=1)
 
     run("whole", ScriptedProvider(answer, vectors=vectors))
-    stopped = run("parts", stopping_after(30))
+    stopped = run("parts", stopping_after(18))
     assert stopped.result.state is RunState.PARTIAL
     run("parts", ScriptedProvider(answer, vectors=vectors), after=stopped)
     whole = {key[1:]: state for key, state in seen.items() if key[0].startswith("whole")}
@@ -130,7 +130,7 @@ def test_personas_are_rebuilt_as_they_were_carried(undisturbed: Ran):
 def test_a_world_that_steps_otherwise_is_named_with_its_first_difference():
     """A world whose code moved does not go on: the tick, the field, old and new value are named."""
     config = study()
-    stopped = go(config, stopping_after(30))
+    stopped = go(config, stopping_after(18))
     assert stopped.result.worlds[0].tick >= 1
 
     class Moved(Ranking):

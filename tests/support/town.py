@@ -19,7 +19,7 @@ from perdure.records.result import RunResult
 from perdure.records.scenario import AgentSettings, Header, ModelPin, Scenario, Variant
 from perdure.records.study import ModelSpec, PopulationSpec, Study
 from perdure.records.usage import Price
-from perdure.runner.assembly import PluginParts, entry_for
+from perdure.runner.assembly import entry_for, parts_of
 from perdure.runner.config import RunConfig
 from perdure.runner.ledger import spend_outside
 from perdure.runner.session import Session, conduct
@@ -151,7 +151,7 @@ def run_in_memory(
         session = Session(
             config=config,
             cells=cells,
-            parts=parts or PluginParts(config),
+            parts=parts or parts_of(config),
             host=host,
             registry=registry,
             partitions=partitions,
@@ -169,7 +169,7 @@ class OwnParts:
     """Parts made by functions, for tests that watch or break them."""
 
     def __init__(self, config: RunConfig, *, world: Any = None, agent: Any = None) -> None:
-        self._real = PluginParts(config)
+        self._real = parts_of(config)
         self._world = world
         self._agent = agent
 

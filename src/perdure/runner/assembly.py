@@ -14,21 +14,18 @@ import threading
 from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 from perdure.base.canonical import encode
 from perdure.base.clock import Clock, SystemClock
 from perdure.base.crashpoints import crashpoint
-from perdure.base.errors import PluginError
 from perdure.base.ids import new_run_id
 from perdure.inference.host import InferenceHost
 from perdure.records.registry import RunEntry, RunForced
 from perdure.records.result import RunResult
-from perdure.records.scenario import Header
-from perdure.runner import plugins
 from perdure.runner.config import RunConfig
 from perdure.runner.history import History, look_back
 from perdure.runner.meter import Observer
+from perdure.runner.plugins import PluginParts
 from perdure.runner.respondents import host_for
 from perdure.runner.session import Session, conduct
 from perdure.study.identity import Cell, expand, input_hashes
@@ -87,7 +84,7 @@ async def run_async(
     if past.result is not None:
         return past.result
     cells = expand(config.study, config.population)
-    parts = PluginParts(config)
+    parts = parts_of(config)
     host = host_for(config.study.models)
     await host.open()
     try:
@@ -97,45 +94,18 @@ async def run_async(
         await host.close()
 
 
-class PluginParts:
-    """The classes that a study names, loaded once; an object of each is made for every world."""
+def parts_of(config: RunConfig) -> PluginParts:
+    """Load the classes that a run's study names.
 
-    def __init__(self, config: RunConfig) -> None:
-        folder = Path(config.study_path).resolve().parent
-        self._agent = plugins.load(config.study.agent.agent, folder)
-        self._worlds = {
-            scenario.world: plugins.load(scenario.world, folder)
-            for scenario in config.study.scenarios
-        }
+    Raises:
+        PluginError: one of them cannot be loaded.
 
-    def world(self, header: Header) -> Any:
-        """Make the world of a header.
-
-        Raises:
-            PluginError: the class cannot be made without arguments.
-
-        """
-        return _make(self._worlds[header.scenario.world], header.scenario.world)
-
-    def agent(self, header: Header) -> Any:
-        """Make the agent of a header.
-
-        Raises:
-            PluginError: the class cannot be made without arguments.
-
-        """
-        return _make(self._agent, header.agent.agent)
-
-
-def _make(found: type[Any], reference: str) -> Any:
-    try:
-        return found()
-    except Exception as error:  # whatever a user's class raises
-        raise PluginError(
-            f"It could not be made: {type(error).__name__}: {error}.",
-            where=reference,
-            remedy="A world or agent class is made without arguments.",
-        ) from error
+    """
+    return PluginParts(
+        config.study.agent.agent,
+        [scenario.world for scenario in config.study.scenarios],
+        Path(config.study_path).resolve().parent,
+    )
 
 
 async def _govern(

@@ -9,11 +9,13 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from perdure.base.errors import PluginError
+from perdure.records.scenario import Header
 
 
 def load(reference: str, folder: Path) -> type[Any]:
@@ -65,3 +67,40 @@ def _from_folder(module_name: str, folder: Path) -> ModuleType | None:
         del sys.modules[module_name]
         raise
     return module
+
+
+class PluginParts:
+    """The classes that a study names, loaded once; an object of each is made for every world."""
+
+    def __init__(self, agent: str, worlds: Iterable[str], folder: Path) -> None:
+        self._agent = load(agent, folder)
+        self._worlds = {world: load(world, folder) for world in worlds}
+
+    def world(self, header: Header) -> Any:
+        """Make the world of a header.
+
+        Raises:
+            PluginError: the class cannot be made without arguments.
+
+        """
+        return _make(self._worlds[header.scenario.world], header.scenario.world)
+
+    def agent(self, header: Header) -> Any:
+        """Make the agent of a header.
+
+        Raises:
+            PluginError: the class cannot be made without arguments.
+
+        """
+        return _make(self._agent, header.agent.agent)
+
+
+def _make(found: type[Any], reference: str) -> Any:
+    try:
+        return found()
+    except Exception as error:  # whatever a user's class raises
+        raise PluginError(
+            f"It could not be made: {type(error).__name__}: {error}.",
+            where=reference,
+            remedy="A world or agent class is made without arguments.",
+        ) from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from perdure.records.result import RunResult
+    from perdure.study import Overrides
 
 NEXT = (
     ("verify", "check the record"),
@@ -31,9 +32,10 @@ NEXT_PARTIAL = (
 HELP = """\
 Run a study, record it, and end with its report.
 
-Nothing is overwritten: a folder that holds a finished run of this study has its
-result shown again, and any other run in it is refused. The model is the study's
-own unless --model says otherwise; the baseline is a rule, free and offline.
+Nothing is overwritten: a folder that holds an unfinished run of this study has it
+continued, a finished one has its result shown again, and a run of something else
+is refused. It is always safe to repeat. The model is the study's own unless
+--model says otherwise; the baseline is a rule, free and offline.
 
 Ctrl-C finishes the open ticks and pauses (exit code 75); a second one stops at
 once. Closed ticks are kept either way. Progress goes to standard error.
@@ -76,17 +78,11 @@ def run(
     Raises:
         InvalidStudyError: the study file has problems; nothing is created.
         UsageError: a flag does not fit the study.
-        HeldError: the folder holds another run, or one that is not finished.
+        HeldError: another process works on the run, or the folder holds something else.
+        MovedError: what decides the run moved since it began.
         StorageError: storage failed.
 
     """
-    from perdure import runner  # noqa: PLC0415 - heavy
-    from perdure.analysis.report import build_report  # noqa: PLC0415 - heavy
-    from perdure.cli.output import show, write_json  # noqa: PLC0415 - heavy
-    from perdure.cli.progress import watching  # noqa: PLC0415 - heavy
-    from perdure.cli.record import opened  # noqa: PLC0415 - heavy
-    from perdure.cli.report_view import report_parts  # noqa: PLC0415 - heavy
-    from perdure.population import load_study  # noqa: PLC0415 - heavy
     from perdure.study import Overrides  # noqa: PLC0415 - heavy
 
     overrides = Overrides(
@@ -98,6 +94,36 @@ def run(
         key_file=key_file,
         weights=weights,
     )
+    return carry_out(study, out, overrides, quiet=quiet, json=json)
+
+
+def carry_out(
+    study: Path,
+    out: Path,
+    overrides: Overrides,
+    *,
+    force: Sequence[str] = (),
+    quiet: bool,
+    json: bool,
+) -> int:
+    """Start or continue the run in a folder, and show its report; give the run's exit status.
+
+    Raises:
+        InvalidStudyError: the study file has problems; nothing is created.
+        UsageError: a flag does not fit the study.
+        HeldError: another process works on the run, or the folder holds something else.
+        MovedError: what decides the run moved since it began.
+        StorageError: storage failed.
+
+    """
+    from perdure import runner  # noqa: PLC0415 - heavy
+    from perdure.analysis.report import build_report  # noqa: PLC0415 - heavy
+    from perdure.cli.output import show, write_json  # noqa: PLC0415 - heavy
+    from perdure.cli.progress import watching  # noqa: PLC0415 - heavy
+    from perdure.cli.record import opened  # noqa: PLC0415 - heavy
+    from perdure.cli.report_view import report_parts  # noqa: PLC0415 - heavy
+    from perdure.population import load_study  # noqa: PLC0415 - heavy
+
     asked = load_study(study, overrides=overrides)
     config = runner.RunConfig(
         study=asked.study,
@@ -105,6 +131,7 @@ def run(
         held_out=asked.held_out,
         study_path=str(study),
         out=str(out),
+        force=tuple(force),
         flags=overrides.flags(),
     )
     with watching(quiet=quiet, title=asked.study.name) as observer:

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from perdure.base.errors import MovedError, PluginError
+from perdure.base.errors import PluginError
 from perdure.inference.host import HostStats
 from perdure.records.events import (
     KIND_OF,
@@ -102,7 +102,7 @@ async def _replay_world(
 ) -> ReplayedWorld:
     header = reader.header(world_id)
     parts = PluginParts(header.agent.agent, [header.scenario.world], study_folder)
-    host, beside = _RecordHost(), _Beside()
+    host, beside = _RecordHost(), _Beside(world_id)
     world = WorldRun(
         header=header,
         personas=personas,
@@ -163,7 +163,8 @@ class _RecordHost:
 class _Beside:
     """A partition that writes nothing: it puts each batch beside the recorded events."""
 
-    def __init__(self) -> None:
+    def __init__(self, world_id: str) -> None:
+        self._world_id = world_id
         self.past: PastTick | None = None
         self.divergence: Divergence | None = None
         self._head = Head(seq=-1, chain="", content=0, digest="")
@@ -183,7 +184,7 @@ class _Beside:
         assert self.past is not None, "a tick is loaded before it is driven"
         last = self.past.events[-1]
         contents = [e.content for e in self.past.events if e.content is not None]
-        self.divergence = diverged(self.past.events, batch.events)
+        self.divergence = diverged(self._world_id, self.past.events, batch.events)
         self._head = Head(
             seq=last.seq,
             chain="",
@@ -201,30 +202,31 @@ class _Beside:
         """Do nothing."""
 
 
-def diverged(recorded: Sequence[Event], now: Sequence[Event]) -> Divergence | None:
+def diverged(world_id: str, recorded: Sequence[Event], now: Sequence[Event]) -> Divergence | None:
     """Find the first event that came out otherwise; costs are not compared. Pure."""
     old = [event for event in recorded if not isinstance(event.payload, Cost)]
     new = [event for event in now if not isinstance(event.payload, Cost)]
     for was, found in zip(old, new, strict=False):
         kinds = KIND_OF[type(was.payload)], KIND_OF[type(found.payload)]
         if kinds[0] != kinds[1]:
-            return Divergence(event=_id(was), wrong=f"it was a {kinds[0]} and is a {kinds[1]}")
+            return Divergence(
+                event=f"{world_id}:{was.seq}", wrong=f"it was a {kinds[0]} and is a {kinds[1]}"
+            )
         beside = ("persona", was.persona, found.persona), ("content", was.content, found.content)
         for name, left, right in beside:
             if left != right:
-                return Divergence(event=_id(was), wrong=f"{name} was {left!r} and is {right!r}")
+                return Divergence(
+                    event=f"{world_id}:{was.seq}", wrong=f"{name} was {left!r} and is {right!r}"
+                )
         wrong = first_difference(was.payload, found.payload)
         if wrong:
-            return Divergence(event=_id(was), wrong=f"{kinds[0]}: {wrong}")
+            return Divergence(event=f"{world_id}:{was.seq}", wrong=f"{kinds[0]}: {wrong}")
     if len(old) != len(new):
         return Divergence(
-            event=_id(old[-1]), wrong=f"the tick had {len(old)} events and has {len(new)}"
+            event=f"{world_id}:{old[-1].seq}",
+            wrong=f"the tick had {len(old)} events and has {len(new)}",
         )
     return None
-
-
-def _id(event: Event) -> str:
-    return f"seq {event.seq}, tick {event.tick}"
 
 
 def _answers(
@@ -260,19 +262,3 @@ def _given(given: AnswerGiven, reader: RunReader, world_id: str) -> Reply | Vect
         vectors = unpack(reader.blob(world_id, given.vectors), given.count)
         return Vectors(vectors=vectors, served=SERVED)
     return Reply(text=given.text, served=SERVED)
-
-
-def as_error(replayed: Replayed) -> MovedError | None:
-    """Make the error of a replay that diverged, naming the first divergence of each world."""
-    lines = [
-        f"{world.world_id}, {world.divergence.event}: {world.divergence.wrong}"
-        for world in replayed.worlds
-        if world.divergence is not None
-    ]
-    if not lines:
-        return None
-    return MovedError(
-        f"The record does not come out the same: {'; '.join(lines)}.",
-        moved=("replay",),
-        remedy="The code moved since, or it is not deterministic.",
-    )

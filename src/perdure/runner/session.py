@@ -6,7 +6,7 @@ The parts are ports: real ones and in-memory ones run through the same code.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,13 +22,14 @@ from perdure.runner.config import RunConfig
 from perdure.runner.failure_log import failure_log
 from perdure.runner.governor import Governor
 from perdure.runner.ledger import NOTHING_SPENT, Spend
-from perdure.runner.meter import Meter, Observer, progress
+from perdure.runner.meter import OBSERVE_EVERY_S, Meter, Observer, progress
 from perdure.runner.port import ModelHost, TickReport
 from perdure.runner.signals import stopping
 from perdure.runner.worker import RecallWorld, StartWorld, drive
 from perdure.runner.world_run import WorldRun
 from perdure.study.identity import Cell
 from perdure.trace.port import Partition, Partitions, RunRegistry
+from perdure.trace.stop_request import forget_request, is_asked_to_stop
 from perdure.world import World
 
 STOPPED = "The run was asked to stop. It finished its open ticks, and can be continued."
@@ -82,11 +83,14 @@ async def conduct(session: Session) -> RunResult:
             note_failure=failure_log(session.folder),
         )
     )
-    watching = loop.create_task(meter.watch())
     asked: list[asyncio.Task[None]] = []
 
     def finish() -> None:
         asked.append(loop.create_task(governor.request_stop(STOPPED, EXIT_STOPPED)))
+
+    beside = [loop.create_task(meter.watch())]
+    if session.folder is not None:
+        beside.append(loop.create_task(_obey(session.folder, session.clock, finish)))
 
     def cut() -> None:
         working.cancel()
@@ -103,12 +107,22 @@ async def conduct(session: Session) -> RunResult:
             remedy="Closed ticks are kept; calls in flight are lost.",
         ) from None
     finally:
-        watching.cancel()
-        with suppress(asyncio.CancelledError):
-            await watching
+        for task in beside:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
     result = await governor.close(session.config.out)
     meter.show(last=True)
     return result
+
+
+async def _obey(folder: Path, clock: Clock, finish: Callable[[], None]) -> None:
+    """Follow a request to stop that somebody leaves in the run's folder."""
+    forget_request(folder)
+    while not is_asked_to_stop(folder):
+        await clock.sleep(OBSERVE_EVERY_S)
+    forget_request(folder)
+    finish()
 
 
 def _starter(session: Session) -> StartWorld:

@@ -7,12 +7,13 @@ next one gathers; so the busier it is, the larger the groups, and the fewer the 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
 
 from perdure.trace.off_loop import off_loop
 
 C = TypeVar("C")
+T = TypeVar("T")
 
 # The longest transaction: what waits beyond it goes into the next one.
 _GROUP_MAX = 4_096
@@ -23,65 +24,70 @@ class GroupCommit(Generic[C]):
 
     def __init__(self, write: Callable[[Sequence[C]], None]) -> None:
         self._write = write
-        self._waiting: list[tuple[C, asyncio.Future[None] | None]] = []
+        # Each with what comes true when it is durable, unless nobody waits for it.
+        self._waiting: list[tuple[C | None, asyncio.Future[None] | None]] = []
+        self._awaited = False
         self._writer: asyncio.Task[None] | None = None
         self._turn = asyncio.Lock()
 
-    def durably(self, change: C) -> asyncio.Future[None]:
-        """Write a change, and give what comes true when it is durable.
+    def durably(self, change: C | None = None) -> asyncio.Future[None]:
+        """Write a change, and give what comes true when it is durable, with all before it.
 
         The change is written whatever becomes of its caller: who stops waiting does not undo it.
+        It fails with what writing raised; nothing of its group is written then.
         """
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((change, done))
+        self._awaited = True
         if self._writer is None:
-            self._start()
+            self._writer = asyncio.ensure_future(self._write_all())
         return done
 
     def later(self, change: C) -> None:
-        """Write a change with the next group, whenever that is."""
+        """Write a change with the next group, whenever that is; if that fails, with the one after."""
         self._waiting.append((change, None))
 
     async def alone(self, work: Callable[[], T]) -> T:
         """Write everything that waits, then do some blocking work while nothing is written.
 
         Raises:
-            PerdureError: what the work raises.
+            PerdureError: what waited could not be written, or what the work raises.
 
         """
-        if self._waiting and self._writer is None:
-            self._start()
-        if self._writer is not None:
-            await asyncio.wait({self._writer})
+        if self._waiting or self._writer is not None:
+            await self.durably()
         async with self._turn:
             return await off_loop(work)
 
-    def _start(self) -> None:
-        self._writer = asyncio.ensure_future(self._write_all())
-
     async def _write_all(self) -> None:
-        group: list[tuple[C, asyncio.Future[None] | None]] = []
+        group: list[tuple[C | None, asyncio.Future[None] | None]] = []
         try:
-            while self._waiting:
+            while self._awaited:
                 # Whoever is ready at this instant comes along.
                 await asyncio.sleep(0)
                 group, self._waiting = self._waiting[:_GROUP_MAX], self._waiting[_GROUP_MAX:]
+                self._awaited = bool(self._waiting)
                 await self._write_group(group)
         finally:
             self._writer = None
-            # Only a loop that is being closed gets here with anybody waiting.
+            # Only where the loop itself is being closed does anybody still wait.
             for _, done in (*group, *self._waiting):
                 if done is not None:
                     done.cancel()
 
-    async def _write_group(self, group: Sequence[tuple[C, asyncio.Future[None] | None]]) -> None:
-        changes = [change for change, _ in group]
+    async def _write_group(
+        self, group: Sequence[tuple[C | None, asyncio.Future[None] | None]]
+    ) -> None:
+        changes = [change for change, _ in group if change is not None]
         failure: Exception | None = None
         async with self._turn:
             try:
-                await off_loop(lambda: self._write(changes))
+                if changes:
+                    await off_loop(lambda: self._write(changes))
             except Exception as error:  # noqa: BLE001 - each of those who wait meets it
                 failure = error
+        if failure is not None:
+            self._waiting[:0] = [pair for pair in group if pair[1] is None]
         for _, done in group:
             if done is None or done.done():
                 continue

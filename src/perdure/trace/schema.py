@@ -1,4 +1,4 @@
-"""The tables of the two kinds of database, and the numbers that mark a file as ours.
+"""The tables of the three kinds of database, and the numbers that mark a file as ours.
 
 Every column and every constant here is part of the format that `docs/format.md` describes. A change
 that an older reader would misread raises `FORMAT`.
@@ -89,6 +89,49 @@ REGISTRY = Layout(
             "kind TEXT NOT NULL",
             "payload BLOB NOT NULL",
             "hash BLOB NOT NULL",
+        ),
+    ),
+)
+
+# The mark is `PERC` in ASCII.
+CALLS = Layout(
+    application_id=0x50455243,
+    name="call journal",
+    tables=(
+        _table("lease", _ONE_ROW, "epoch INTEGER NOT NULL"),
+        _table(
+            "ticks",
+            "id INTEGER PRIMARY KEY",
+            "epoch INTEGER NOT NULL",
+            "opening BLOB NOT NULL",
+            "closed INTEGER NOT NULL",
+            "intents INTEGER NOT NULL",
+            "results INTEGER NOT NULL",
+            "sum INTEGER NOT NULL",
+        ),
+        _table(
+            "intents",
+            "id INTEGER PRIMARY KEY",
+            "epoch INTEGER NOT NULL",
+            "job INTEGER NOT NULL",
+            "purpose TEXT NOT NULL",
+            "ordinal INTEGER NOT NULL",
+            "attempt INTEGER NOT NULL",
+            "request BLOB NOT NULL",
+            "input_fresh INTEGER NOT NULL",
+            "cache_write INTEGER NOT NULL",
+            "cache_read INTEGER NOT NULL",
+            "output INTEGER NOT NULL",
+            "amount INTEGER",
+            "source TEXT NOT NULL",
+            "sum INTEGER NOT NULL",
+        ),
+        _table(
+            "results",
+            "id INTEGER PRIMARY KEY",
+            "payload BLOB NOT NULL",
+            "vectors BLOB",
+            "sum INTEGER NOT NULL",
         ),
     ),
 )

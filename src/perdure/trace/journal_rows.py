@@ -1,0 +1,281 @@
+"""The rows of the call journal: how they are made, summed, read and checked.
+
+A row's id is its tick's id and its own number in the tick: `tick << 32 | number`, numbers from 0
+without a gap. So a tick's rows lie together, whatever else is open at the same time. Every row has
+a check sum, and every tick the counts of its rows, because SQLite does not see a changed bit.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+from zlib import crc32
+
+import msgspec
+
+from perdure.base.canonical import encode
+from perdure.base.errors import DamagedRecordError, StorageError
+from perdure.records.journal import Intent, JournaledCall, Settled, TickOpening
+from perdure.records.request import CallKey, Vectors
+from perdure.records.usage import CostSource, Usage
+from perdure.trace.database import Database
+from perdure.trace.decoding import decode
+from perdure.trace.schema import VALUE_BYTES_MAX
+
+ID_BITS = 32
+
+INSERT_INTENT = f"INSERT INTO intents VALUES ({', '.join('?' * 14)})"
+INSERT_RESULT = "INSERT INTO results VALUES (?, ?, ?, ?)"
+INSERT_TICK = "INSERT INTO ticks VALUES (?, ?, ?, ?, ?, ?, ?)"
+UPDATE_TICK = "UPDATE ticks SET closed = ?, intents = ?, results = ?, sum = ? WHERE id = ?"
+DELETE_TICK = "DELETE FROM ticks WHERE id = ?"
+DELETE_INTENTS = "DELETE FROM intents WHERE id >= ? AND id < ?"
+DELETE_RESULTS = "DELETE FROM results WHERE id >= ? AND id < ?"
+_TICKS = "SELECT id, epoch, opening, closed, intents, results, sum FROM ticks ORDER BY id"
+_CALLS = (
+    "SELECT i.id, i.epoch, i.job, i.purpose, i.ordinal, i.attempt, i.request, i.input_fresh,"
+    " i.cache_write, i.cache_read, i.output, i.amount, i.source, i.sum, r.payload, r.vectors, r.sum"
+    " FROM intents AS i LEFT JOIN results AS r ON r.id = i.id"
+    " WHERE i.id >= ? AND i.id < ? ORDER BY i.id"
+)
+_STRAYS = "SELECT count(*) FROM results WHERE id >= ? AND id < ?"
+
+_INTENT_NUMBERS = struct.Struct(">11q")
+_TICK_NUMBERS = struct.Struct(">5q")
+_ROW_NUMBER = struct.Struct(">q")
+_DOUBLE_BYTES = 8
+
+
+class StoredTick(NamedTuple):
+    """A tick as stored, with the counts of its rows."""
+
+    id: int
+    epoch: int
+    opening: TickOpening
+    closed: bool
+    intents: int
+    results: int
+
+
+class Encoded(NamedTuple):
+    """A result, ready to be stored."""
+
+    payload: bytes
+    vectors: bytes | None
+
+
+def first_row(tick: int) -> int:
+    """Give the id of a tick's first row."""
+    return tick << ID_BITS
+
+
+def encode_settled(settled: Settled) -> Encoded:
+    """Encode a result. Vectors become 64-bit floats side by side: exact, and half as large.
+
+    Raises:
+        InternalError: it holds what cannot be recorded.
+        StorageError: it is larger than any value may be.
+
+    """
+    outcome, vectors = settled.outcome, None
+    if isinstance(outcome, Vectors):
+        numbers = [number for vector in outcome.vectors for number in vector]
+        vectors = struct.pack(f"<{len(numbers)}d", *numbers)
+        bare = msgspec.structs.replace(outcome, vectors=((),) * len(outcome.vectors))
+        settled = msgspec.structs.replace(settled, outcome=bare)
+    payload = encode(settled)
+    if len(payload) > VALUE_BYTES_MAX or (vectors and len(vectors) > VALUE_BYTES_MAX):
+        raise StorageError("A reply is larger than what can be kept of one call.")
+    return Encoded(payload, vectors)
+
+
+def intent_values(row: int, epoch: int, intent: Intent) -> tuple[int | str | bytes | None, ...]:
+    """Make the row of an intent."""
+    key, worst, amount = intent.key, intent.worst, intent.amount
+    request = bytes.fromhex(intent.request)
+    values = (
+        row,
+        epoch,
+        key.job,
+        key.purpose,
+        key.ordinal,
+        intent.attempt,
+        request,
+        worst.input_fresh,
+        worst.cache_write,
+        worst.cache_read,
+        worst.output,
+        amount,
+        intent.source.value,
+    )
+    return (*values, _intent_sum(values))
+
+
+def result_values(row: int, encoded: Encoded) -> tuple[int | bytes | None, ...]:
+    """Make the row of a result."""
+    payload, vectors = encoded
+    return row, payload, vectors, _result_sum(row, payload, vectors)
+
+
+def tick_values(tick: StoredTick, opening: bytes) -> tuple[int | bytes, ...]:
+    """Make the row of a tick; `opening` is the encoded opening."""
+    return (
+        tick.id,
+        tick.epoch,
+        opening,
+        int(tick.closed),
+        tick.intents,
+        tick.results,
+        _tick_sum(tick.id, tick.epoch, opening, int(tick.closed), tick.intents, tick.results),
+    )
+
+
+def read_ticks(database: Database) -> list[StoredTick]:
+    """Read every tick that the journal knows of, in the order of their opening.
+
+    Raises:
+        DamagedRecordError: names the first row that is wrong.
+
+    """
+    ticks = []
+    for tick_id, epoch, opening, closed, intents, results, found in database.fetch(_TICKS):
+        where = f"{database.path}: tick row {tick_id}"
+        if not isinstance(opening, bytes):
+            raise DamagedRecordError("A tick of the journal is not of its types.", where=where)
+        if found != _tick_sum(tick_id, epoch, opening, closed, intents, results):
+            raise _unsummed(where)
+        decoded = decode(opening, TickOpening, where)
+        ticks.append(StoredTick(tick_id, epoch, decoded, bool(closed), intents, results))
+    live = [(tick.opening.world, tick.opening.tick) for tick in ticks if not tick.closed]
+    if len(set(live)) != len(live):
+        raise DamagedRecordError("A tick is open twice.", where=str(database.path))
+    return ticks
+
+
+def read_calls(database: Database, tick: StoredTick) -> tuple[JournaledCall, ...]:
+    """Read the attempts of an open tick, in the order in which they were made.
+
+    Raises:
+        DamagedRecordError: names the first row that is wrong, or says what is missing.
+
+    """
+    span = (first_row(tick.id), first_row(tick.id + 1))
+    calls = []
+    seen = set()
+    for number, row in enumerate(database.fetch(_CALLS, span)):
+        where = (
+            f"{database.path}: world {tick.opening.world}, tick {tick.opening.tick}, row {number}"
+        )
+        if row[0] != span[0] + number:
+            raise DamagedRecordError("A row of the call journal is missing.", where=where)
+        call = _call(tick, row, where)
+        seen.add((call.intent.key, call.intent.attempt))
+        calls.append(call)
+    where = f"{database.path}: world {tick.opening.world}, tick {tick.opening.tick}"
+    found = len(calls), sum(call.settled is not None for call in calls)
+    (results,) = database.fetch_one(_STRAYS, span)
+    if found != (tick.intents, tick.results) or results != tick.results:
+        raise DamagedRecordError(
+            f"There are {found[0]} calls and {results} results; there must be {tick.intents} and"
+            f" {tick.results}.",
+            where=where,
+        )
+    if len(seen) != len(calls):
+        raise DamagedRecordError("An attempt is there twice.", where=where)
+    return tuple(calls)
+
+
+def _call(tick: StoredTick, row: Sequence[Any], where: str) -> JournaledCall:
+    values, payload, vectors, result_sum = row[:14], *row[14:]
+    types = (*(int,) * 3, str, int, int, bytes, *(int,) * 4, int | None, str, int)
+    if not all(isinstance(value, kind) for value, kind in zip(values, types, strict=True)):
+        raise DamagedRecordError("A call of the journal is not of its types.", where=where)
+    if values[13] != _intent_sum(values[:13]):
+        raise _unsummed(where)
+    key = CallKey(
+        world=tick.opening.world,
+        tick=tick.opening.tick,
+        job=values[2],
+        purpose=values[3],
+        ordinal=values[4],
+    )
+    worst = Usage(
+        input_fresh=values[7], cache_write=values[8], cache_read=values[9], output=values[10]
+    )
+    intent = Intent(
+        key=key,
+        attempt=values[5],
+        request=values[6].hex(),
+        worst=worst,
+        amount=values[11],
+        source=_source(values[12], where),
+    )
+    settled = None
+    if payload is not None or result_sum is not None:
+        settled = _settled(values[0], payload, vectors, result_sum, where)
+    return JournaledCall(epoch=values[1], intent=intent, settled=settled)
+
+
+def _settled(row: int, payload: Any, vectors: Any, found: Any, where: str) -> Settled:
+    if not isinstance(payload, bytes) or not isinstance(vectors, bytes | None):
+        raise DamagedRecordError("A result of the journal is not of its types.", where=where)
+    if found != _result_sum(row, payload, vectors):
+        raise _unsummed(where)
+    settled = decode(payload, Settled, where)
+    outcome = settled.outcome
+    if not isinstance(outcome, Vectors):
+        return settled
+    count, data = len(outcome.vectors), vectors or b""
+    numbers = struct.unpack(f"<{len(data) // _DOUBLE_BYTES}d", data)
+    width = len(numbers) // count if count else 0
+    whole = tuple(numbers[place * width : (place + 1) * width] for place in range(count))
+    return msgspec.structs.replace(
+        settled, outcome=msgspec.structs.replace(outcome, vectors=whole)
+    )
+
+
+def _source(value: str, where: str) -> CostSource:
+    try:
+        return CostSource(value)
+    except ValueError as error:
+        raise DamagedRecordError(f"No cost has the source {value!r}.", where=where) from error
+
+
+def _intent_sum(values: Sequence[Any]) -> int:
+    row, epoch, job, purpose, ordinal, attempt, request, fresh, write, read, output = values[:11]
+    amount, source = values[11:]
+    numbers = _INTENT_NUMBERS.pack(
+        row,
+        epoch,
+        job,
+        ordinal,
+        attempt,
+        fresh,
+        write,
+        read,
+        output,
+        amount is not None,
+        amount or 0,
+    )
+    return crc32(f"{purpose}\0{source}".encode(), crc32(request, crc32(numbers)))
+
+
+def _result_sum(row: int, payload: bytes, vectors: bytes | None) -> int:
+    start = crc32(_ROW_NUMBER.pack(row))
+    found = crc32(payload, start)
+    return found if vectors is None else crc32(vectors, found ^ 1)
+
+
+def _tick_sum(  # noqa: PLR0917 - the columns in their order
+    tick: int, epoch: int, opening: bytes, closed: int, intents: int, results: int
+) -> int:
+    return crc32(opening, crc32(_TICK_NUMBERS.pack(tick, epoch, closed, intents, results)))
+
+
+def _unsummed(where: str) -> DamagedRecordError:
+    return DamagedRecordError(
+        "A row of the call journal does not match its sum.",
+        where=where,
+        remedy="Restore the run from a copy.",
+    )

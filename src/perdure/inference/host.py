@@ -7,7 +7,7 @@ through is a `Sender`, so that a journal or a reservation can stand in front of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping
 from typing import Protocol
 
 from perdure.base.chance import Stream
@@ -61,10 +61,15 @@ class Sender(Protocol):
 
 
 class ProviderSender:
-    """Sends an attempt straight to the provider of the request's role."""
+    """Sends an attempt straight to the provider of the request's role.
+
+    An attempt that ignores its deadline is cut off here, next to the provider: whatever stands in
+    front of it gets a failure, like any other, and is never cut off itself.
+    """
 
     def __init__(self, roles: Mapping[str, Respondent]) -> None:
         self._roles = roles
+        self._overdue = Overdue()
 
     async def send(
         self,
@@ -75,9 +80,15 @@ class ProviderSender:
     ) -> Outcome:
         """Send the request once, within `timeout_s` seconds."""
         provider = self._roles[request.role].provider
+        asked: Awaitable[Outcome]
         if isinstance(request, ChatRequest):
-            return await provider.chat(request, timeout_s)
-        return await provider.embed(request, timeout_s)
+            asked = provider.chat(request, timeout_s)
+        else:
+            asked = provider.embed(request, timeout_s)
+        try:
+            return await self._overdue.within(timeout_s + _GRACE_S, asked)
+        except TimeoutError:
+            return Failure(cause=FailureCause.TIMEOUT)
 
 
 class HostStats(Record):
@@ -107,8 +118,7 @@ class InferenceHost:
         self._retry = retry or RetryPolicy()
         self._limits = limits or Limits()
         self._clock = clock or SystemClock()
-        self._sender = sender or ProviderSender(self._roles)
-        self._overdue = Overdue()
+        self.sender = sender or ProviderSender(self._roles)
         self._gate = Gate(self._limits, self._clock)
         self._calls = 0
         self._failed = 0
@@ -149,21 +159,34 @@ class InferenceHost:
             ceiling=self._gate.ceiling.limit,
         )
 
-    async def call(self, key: CallKey, request: ChatRequest | EmbedRequest) -> CallResult:
+    def price_of(self, role: str) -> Price | None:
+        """Give the price of a role, in nano-units per million tokens; None if it is not known.
+
+        Raises:
+            InternalError: nobody answers the role.
+
+        """
+        return self._respondent(role).price
+
+    async def call(
+        self,
+        key: CallKey,
+        request: ChatRequest | EmbedRequest,
+        *,
+        sender: Sender | None = None,
+    ) -> CallResult:
         """Make one call to its end: an answer, or the cause of its last attempt.
 
-        Once a cause has stopped the run (`stop_cause`), every further call ends with that cause
+        Its attempts go through `sender`, or else through the host's own. Once a cause has stopped the run (`stop_cause`), every further call ends with that cause
         without being sent.
 
         Raises:
             InternalError: nobody answers the request's role.
 
         """
-        respondent = self._roles.get(request.role)
-        if respondent is None:
-            raise InternalError(f"No model answers the role {request.role!r}.")
+        price = self.price_of(request.role)
         attempts: list[Attempt] = []
-        answer = await self._attempts(key, request, respondent.price, attempts)
+        answer = await self._attempts(key, request, price, attempts, sender or self.sender)
         self._calls += 1
         self._failed += answer is None
         return CallResult(key=key, attempts=tuple(attempts), answer=answer)
@@ -174,6 +197,7 @@ class InferenceHost:
         request: ChatRequest | EmbedRequest,
         price: Price | None,
         attempts: list[Attempt],
+        sender: Sender,
     ) -> Reply | Vectors | None:
         tokens = _estimate(request) if self._gate.counts_tokens else 0
         patience_s = self._limits.queue_s
@@ -190,7 +214,7 @@ class InferenceHost:
                     now_s = self._clock.now_s()
                     started_s = now_s if started_s is None else started_s
                     timeout_s = attempt_timeout(self._retry, now_s - started_s)
-                    outcome = await self._send(key, len(attempts), request, timeout_s)
+                    outcome = await self._send(sender, key, len(attempts), request, timeout_s)
                     used = self._learn(outcome, right.generation)
                 finally:
                     self._gate.leave(right, used)
@@ -213,18 +237,18 @@ class InferenceHost:
             patience_s = self._retry.total_s - elapsed_s - wait_s
 
     async def _send(
-        self, key: CallKey, attempt: int, request: ChatRequest | EmbedRequest, timeout_s: float
+        self,
+        sender: Sender,
+        key: CallKey,
+        attempt: int,
+        request: ChatRequest | EmbedRequest,
+        timeout_s: float,
     ) -> Outcome:
         if self.stop_cause is not None:
             return Failure(cause=self.stop_cause)
         if timeout_s <= 0:
             return Failure(cause=FailureCause.QUEUE_FULL)
-        try:
-            return await self._overdue.within(
-                timeout_s + _GRACE_S, self._sender.send(key, attempt, request, timeout_s)
-            )
-        except TimeoutError:
-            return Failure(cause=FailureCause.TIMEOUT)
+        return await sender.send(key, attempt, request, timeout_s)
 
     def _learn(self, outcome: Outcome, generation: int) -> int | None:
         """Draw the conclusions that concern other calls; give the tokens used, if known."""
@@ -237,6 +261,12 @@ class InferenceHost:
             return None
         self._gate.ceiling.answered()
         return None if outcome.usage is None else _sum(outcome.usage)
+
+    def _respondent(self, role: str) -> Respondent:
+        respondent = self._roles.get(role)
+        if respondent is None:
+            raise InternalError(f"No model answers the role {role!r}.")
+        return respondent
 
     def _providers(self) -> Iterable[Provider]:
         return {id(item.provider): item.provider for item in self._roles.values()}.values()

@@ -76,5 +76,11 @@ def amount_of(usage: Usage | None, price: Price | None) -> int | None:
     )
 
 
+def worst_amount(worst: Usage, price: Price | None) -> tuple[int | None, CostSource]:
+    """Price the most that a call may use: what a call is charged that was sent and then lost."""
+    amount = amount_of(worst, price)
+    return amount, _source(amount)
+
+
 def _source(amount: int | None) -> CostSource:
     return CostSource.UNKNOWN if amount is None else CostSource.PRICE_TABLE

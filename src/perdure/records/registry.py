@@ -129,7 +129,62 @@ class RunForced(Record):
     moved: tuple[Moved, ...]
 
 
-LogPayload = RunOpened | RunPaused | RunClosed | WorldFailed | CostOutsideTicks | RunForced
+class TickDiscarded(Record):
+    """A tick was open when the run was killed; nothing of it is in the record. Once per loss.
+
+    `epoch` is that of the governor that was killed. `kept` calls are finished and in the call
+    journal, so the tick will have their answers when it is run again. Where the journal is missing
+    or damaged, `estimate` is what the tick is taken to have cost.
+    """
+
+    world_id: str
+    tick: int
+    epoch: int
+    kept: int = 0
+    estimate: int | None = None
+
+
+class CallsLost(Record):
+    """Attempts that were sent under `epoch` and never came to anything: each at its worst case.
+
+    At most one row for each world, tick and epoch. `cost` is the sum of known amounts in
+    nano-units; `unknown_costs` counts the other attempts.
+    """
+
+    world_id: str
+    tick: int
+    epoch: int
+    calls: int
+    cost: int = 0
+    unknown_costs: int = 0
+
+
+class CallsOrphaned(Record):
+    """Attempts that came to something and that the record of their tick did not need.
+
+    `epoch` is that under which the tick was opened; at most one row for each world, tick and epoch.
+    `cost` is the sum of known amounts in nano-units; `unknown_costs` counts the other attempts.
+    """
+
+    world_id: str
+    tick: int
+    epoch: int
+    calls: int
+    cost: int = 0
+    unknown_costs: int = 0
+
+
+LogPayload = (
+    RunOpened
+    | RunPaused
+    | RunClosed
+    | WorldFailed
+    | CostOutsideTicks
+    | TickDiscarded
+    | CallsLost
+    | CallsOrphaned
+    | RunForced
+)
 
 LOG_KIND_OF: dict[type[Record], str] = {
     RunOpened: "opened",
@@ -137,6 +192,9 @@ LOG_KIND_OF: dict[type[Record], str] = {
     RunClosed: "closed",
     WorldFailed: "world_failed",
     CostOutsideTicks: "cost",
+    TickDiscarded: "discarded",
+    CallsLost: "lost",
+    CallsOrphaned: "orphaned",
     RunForced: "forced",
 }
 LOG_TYPE_OF: dict[str, type[Record]] = {kind: cls for cls, kind in LOG_KIND_OF.items()}

@@ -44,7 +44,7 @@ class GroupCommit(Generic[C]):
         return done
 
     def later(self, change: C) -> None:
-        """Write a change with the next group, whenever that is; if that fails, with the one after."""
+        """Write a change with the next group that is written, whenever that is."""
         self._waiting.append((change, None))
 
     async def alone(self, work: Callable[[], T]) -> T:

@@ -23,9 +23,9 @@ from perdure.trace.database import Database
 from perdure.trace.decoding import decode
 from perdure.trace.schema import VALUE_BYTES_MAX
 
-ID_BITS = 32
+_ID_BITS = 32  # as in `_OWNERS`
 
-INSERT_INTENT = f"INSERT INTO intents VALUES ({', '.join('?' * 14)})"
+INSERT_INTENT = "INSERT INTO intents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 INSERT_RESULT = "INSERT INTO results VALUES (?, ?, ?, ?)"
 INSERT_TICK = "INSERT INTO ticks VALUES (?, ?, ?, ?, ?, ?, ?)"
 UPDATE_TICK = "UPDATE ticks SET closed = ?, intents = ?, results = ?, sum = ? WHERE id = ?"
@@ -39,7 +39,8 @@ _CALLS = (
     " FROM intents AS i LEFT JOIN results AS r ON r.id = i.id"
     " WHERE i.id >= ? AND i.id < ? ORDER BY i.id"
 )
-_STRAYS = "SELECT count(*) FROM results WHERE id >= ? AND id < ?"
+_RESULTS = "SELECT count(*) FROM results WHERE id >= ? AND id < ?"
+_OWNERS = "SELECT id >> 32 FROM intents UNION SELECT id >> 32 FROM results"
 
 _INTENT_NUMBERS = struct.Struct(">11q")
 _TICK_NUMBERS = struct.Struct(">5q")
@@ -67,7 +68,7 @@ class Encoded(NamedTuple):
 
 def first_row(tick: int) -> int:
     """Give the id of a tick's first row."""
-    return tick << ID_BITS
+    return tick << _ID_BITS
 
 
 def encode_settled(settled: Settled) -> Encoded:
@@ -141,7 +142,8 @@ def read_ticks(database: Database) -> list[StoredTick]:
     ticks = []
     for tick_id, epoch, opening, closed, intents, results, found in database.fetch(_TICKS):
         where = f"{database.path}: tick row {tick_id}"
-        if not isinstance(opening, bytes):
+        numbers = (tick_id, epoch, closed, intents, results)
+        if not isinstance(opening, bytes) or not all(isinstance(one, int) for one in numbers):
             raise DamagedRecordError("A tick of the journal is not of its types.", where=where)
         if found != _tick_sum(tick_id, epoch, opening, closed, intents, results):
             raise _unsummed(where)
@@ -150,6 +152,8 @@ def read_ticks(database: Database) -> list[StoredTick]:
     live = [(tick.opening.world, tick.opening.tick) for tick in ticks if not tick.closed]
     if len(set(live)) != len(live):
         raise DamagedRecordError("A tick is open twice.", where=str(database.path))
+    if not {owner for (owner,) in database.fetch(_OWNERS)} <= {tick.id for tick in ticks}:
+        raise DamagedRecordError("There are calls of no tick.", where=str(database.path))
     return ticks
 
 
@@ -174,7 +178,7 @@ def read_calls(database: Database, tick: StoredTick) -> tuple[JournaledCall, ...
         calls.append(call)
     where = f"{database.path}: world {tick.opening.world}, tick {tick.opening.tick}"
     found = len(calls), sum(call.settled is not None for call in calls)
-    (results,) = database.fetch_one(_STRAYS, span)
+    (results,) = database.fetch_one(_RESULTS, span)
     if found != (tick.intents, tick.results) or results != tick.results:
         raise DamagedRecordError(
             f"There are {found[0]} calls and {results} results; there must be {tick.intents} and"
@@ -230,9 +234,7 @@ def _settled(row: int, payload: Any, vectors: Any, found: Any, where: str) -> Se
     numbers = struct.unpack(f"<{len(data) // _DOUBLE_BYTES}d", data)
     width = len(numbers) // count if count else 0
     whole = tuple(numbers[place * width : (place + 1) * width] for place in range(count))
-    return msgspec.structs.replace(
-        settled, outcome=msgspec.structs.replace(outcome, vectors=whole)
-    )
+    return msgspec.structs.replace(settled, outcome=msgspec.structs.replace(outcome, vectors=whole))
 
 
 def _source(value: str, where: str) -> CostSource:

@@ -1,0 +1,259 @@
+"""An inference host with a memory: no finished call is ever made again, however often it is asked.
+
+Around every call it looks for what the call journal holds of it. Around every attempt it makes the
+intent durable before anything is sent, and the outcome before anybody sees it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection
+
+import msgspec
+
+from perdure.base.canonical import hash_hex
+from perdure.base.crashpoints import crashpoint
+from perdure.base.errors import InternalError
+from perdure.inference import charges
+from perdure.inference.charges import NOTHING, Recalled, attempt_of, intent_of, recall
+from perdure.inference.host import HostStats, InferenceHost, Outcome, Sender
+from perdure.inference.settlement import settle
+from perdure.records.journal import JournaledCall, Settled, TickOpening
+from perdure.records.registry import CallsLost, CallsOrphaned
+from perdure.records.request import (
+    Attempt,
+    CallKey,
+    CallResult,
+    ChatRequest,
+    EmbedRequest,
+    Failure,
+    FailureCause,
+)
+from perdure.records.usage import Price
+from perdure.trace.journal_port import CallJournal
+
+
+class _Tick:
+    """An open tick: what earlier runs of it left in the journal, and how this one goes."""
+
+    def __init__(self, calls: tuple[JournaledCall, ...]) -> None:
+        self.earlier: dict[CallKey, list[JournaledCall]] = defaultdict(list)
+        for call in calls:
+            self.earlier[call.intent.key].append(call)
+        self.in_flight = 0
+        self.ended = 0
+        # Some call ended otherwise than in an earlier run: what follows from it may differ too.
+        self.differs = False
+        # Some call was cut short, so that the journal may hold more than the tick's results.
+        self.broken = False
+
+    def recall(self, key: CallKey, request: str) -> Recalled:
+        """Find what earlier runs left of a call.
+
+        Raises:
+            InternalError: they made it with another request, and nothing explains why.
+
+        """
+        if not self.earlier or key not in self.earlier:
+            return NOTHING
+        calls = self.earlier[key]
+        found = recall(calls, request)
+        if found is not None:
+            return found
+        if not self.differs:
+            raise InternalError(
+                f"The call {key.purpose} {key.ordinal} of job {key.job} is asked for with another"
+                " request than before, though everything before it was the same: the agent or the"
+                " world is not deterministic.",
+                where=f"world {key.world}, tick {key.tick}",
+                remedy="Find what differs between two runs of the same tick: a clock, a random"
+                " number, an order that is not fixed.",
+            )
+        return Recalled(next_attempt=1 + max(call.intent.attempt for call in calls))
+
+
+class JournaledHost:
+    """Makes the model calls of a run through its inference host, and journals them all."""
+
+    def __init__(self, host: InferenceHost, journal: CallJournal) -> None:
+        self._host = host
+        self._journal = journal
+        self._ticks: dict[tuple[str, int], _Tick] = {}
+        self._replayed = 0
+
+    @property
+    def stop_cause(self) -> FailureCause | None:
+        """The failure that ends the run for every world, once there is one."""
+        return self._host.stop_cause
+
+    @property
+    def replayed(self) -> int:
+        """How many calls were answered from the journal, and not made."""
+        return self._replayed
+
+    def stats(self) -> HostStats:
+        """Count what was done and is in flight; a call answered from the journal is one call."""
+        stats = self._host.stats()
+        return msgspec.structs.replace(stats, calls=stats.calls + self._replayed)
+
+    async def open_tick(self, opening: TickOpening) -> TickOpening:
+        """Open a tick before its first call, and give the opening that holds.
+
+        A tick that the journal has open already keeps its plan, and gets the answers of its
+        finished calls.
+
+        Raises:
+            InternalError: it was opened with another input, or its calls are still in flight.
+            DamagedRecordError: what the journal holds of it is not what was written.
+            StorageFullError: there was no room; nothing was written, and it can be tried again.
+            StorageError: storage failed.
+
+        """
+        place = opening.world, opening.tick
+        running = self._ticks.get(place)
+        if running is not None and running.in_flight:
+            raise InternalError(
+                f"The tick is opened again while {running.in_flight} of its calls are in flight.",
+                where=f"world {opening.world}, tick {opening.tick}",
+            )
+        known = any((one.world, one.tick) == place for one in self._journal.open_ticks)
+        held = await self._journal.open_tick(opening)
+        stored = await self._journal.calls(*place) if known else None
+        self._ticks[place] = _Tick(() if stored is None else stored.calls)
+        return held
+
+    async def close_tick(self, world: str, tick: int) -> None:
+        """Give up what the journal holds of a tick: the record has it, or it is opened afresh.
+
+        Call it when the tick's charges are in the run log.
+        """
+        self._ticks.pop((world, tick), None)
+        await self._journal.close_tick(world, tick)
+
+    async def lost(self, world: str, tick: int) -> tuple[CallsLost, ...]:
+        """Charge the attempts of an open tick that came to nothing, a row for each epoch.
+
+        Ask when a run is taken up again, before the tick is opened; and when the tick is in the
+        record, before it is closed here. `charges.uncharged` leaves out what the log has already.
+
+        Raises:
+            DamagedRecordError: what the journal holds of the tick is not what was written.
+            StorageError: storage failed.
+
+        """
+        if self._is_plain(world, tick):
+            return ()
+        stored = await self._journal.calls(world, tick)
+        return () if stored is None else charges.lost(stored)
+
+    async def orphans(
+        self, world: str, tick: int, used: Collection[CallKey]
+    ) -> CallsOrphaned | None:
+        """Charge the finished attempts of an open tick that are not in the record; None if none.
+
+        `used` are the calls in the record: ask when the tick is in it, or with no calls when the
+        tick is given up and opened afresh.
+
+        Raises:
+            DamagedRecordError: what the journal holds of the tick is not what was written.
+            StorageError: storage failed.
+
+        """
+        if self._is_plain(world, tick) and self._ticks[world, tick].ended == len(used):
+            return None
+        stored = await self._journal.calls(world, tick)
+        return None if stored is None else charges.orphaned(stored, used)
+
+    async def call(self, key: CallKey, request: ChatRequest | EmbedRequest) -> CallResult:
+        """Make one call to its end, or give the end that it came to in an earlier run.
+
+        Raises:
+            InternalError: its tick is not open, nobody answers the request's role, or an earlier
+                run of the tick made it with another request.
+            StorageFullError: there was no room to journal it.
+            StorageError: storage failed.
+
+        """
+        tick = self._ticks.get((key.world, key.tick))
+        if tick is None:
+            raise InternalError(f"World {key.world} makes a call of tick {key.tick}, not open.")
+        digest = hash_hex(request)
+        recalled = tick.recall(key, digest)
+        if recalled.final is not None:
+            self._replayed += 1
+            tick.ended += 1
+            return _finished(key, recalled.earlier, recalled.final)
+        price = self._host.price_of(request.role)
+        sender = _JournaledSender(
+            self._journal, self._host.sender, digest, price, recalled.next_attempt
+        )
+        tick.in_flight += 1
+        try:
+            result = await self._host.call(key, request, sender=sender)
+        except BaseException:
+            tick.broken = True
+            raise
+        finally:
+            tick.in_flight -= 1
+        tick.ended += 1
+        if recalled is NOTHING:
+            return result
+        if recalled.earlier and recalled.earlier[-1].failed is not result.failed:
+            tick.differs = True
+        return msgspec.structs.replace(result, attempts=(*recalled.earlier, *result.attempts))
+
+    def _is_plain(self, world: str, tick: int) -> bool:
+        """Say whether a tick ran once, here, and every call of it came to its end."""
+        open_tick = self._ticks.get((world, tick))
+        return open_tick is not None and not (
+            open_tick.earlier or open_tick.broken or open_tick.in_flight
+        )
+
+
+class _JournaledSender:
+    """Makes the attempts of one call, each between its intent and its outcome in the journal."""
+
+    __slots__ = ("_digest", "_first", "_inner", "_journal", "_price")
+
+    def __init__(
+        self,
+        journal: CallJournal,
+        inner: Sender,
+        digest: str,
+        price: Price | None,
+        first: int,
+    ) -> None:
+        self._journal = journal
+        self._inner = inner
+        self._digest = digest
+        self._price = price
+        self._first = first
+
+    async def send(
+        self, key: CallKey, attempt: int, request: ChatRequest | EmbedRequest, timeout_s: float
+    ) -> Outcome:
+        """Send the request once, within `timeout_s` seconds from when its intent is durable.
+
+        Raises:
+            StorageFullError: there was no room to journal it.
+            StorageError: storage failed.
+
+        """
+        number = self._first + attempt
+        intent = intent_of(key, number, request, self._digest, self._price)
+        await self._journal.intend(intent)
+        crashpoint("call.intended")
+        outcome = await self._inner.send(key, number, request, timeout_s)
+        crashpoint("call.answered")
+        settled = settle(outcome, self._price)
+        # Nothing lets go between the outcome and this: who is cancelled here has it journaled.
+        await self._journal.settle(
+            key, number, Settled(outcome=outcome, amount=settled.amount, source=settled.source)
+        )
+        crashpoint("call.settled")
+        return outcome
+
+
+def _finished(key: CallKey, earlier: tuple[Attempt, ...], final: Settled) -> CallResult:
+    answer = None if isinstance(final.outcome, Failure) else final.outcome
+    return CallResult(key=key, attempts=(*earlier, attempt_of(final)), answer=answer)

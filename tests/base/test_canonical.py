@@ -4,6 +4,9 @@ import pytest
 
 from perdure.base import canonical
 from perdure.base.errors import InternalError
+from perdure.records.events import TickClosed, Turn
+from perdure.records.persona import Persona
+from perdure.records.presentation import Exposure, Impression, Plan, Presentation
 from perdure.records.scenario import Claim
 from perdure.records.usage import Usage
 
@@ -43,3 +46,17 @@ def test_a_lone_surrogate_is_refused():
 def test_the_word_null_in_a_text_is_nothing_special():
     """A text that says null is recorded as it is."""
     assert canonical.encode(["null", None]) == b'["null",null]'
+
+
+def test_a_float_is_found_however_deep_a_record_holds_it():
+    """No record type with a float somewhere inside lets one pass that is not finite."""
+    plan = Plan(activation=float("nan"))
+    with pytest.raises(InternalError, match="not finite"):
+        canonical.encode(TickClosed(plan=plan, jobs=1))
+    exposure = Exposure(stimulus="s", reason="r", attention=float("inf"))
+    shown = Impression(channel="c", exposures=(exposure,))
+    presentation = Presentation(persona="p", impression=shown, question="q")
+    with pytest.raises(InternalError, match="not finite"):
+        canonical.encode(Turn(job=0, presentation=presentation, prompt=(), answer="null"))
+    with pytest.raises(InternalError, match="not finite"):
+        canonical.encode(Persona(id="p", attributes={"x": float("nan")}))

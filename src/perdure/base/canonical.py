@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import math
+from functools import cache
 from typing import Any
 
 import msgspec
+import msgspec.inspect
 
 from perdure.base.errors import InternalError
 
@@ -29,7 +31,8 @@ def encode(value: object) -> bytes:
     except (UnicodeEncodeError, TypeError) as error:
         raise InternalError(f"A value cannot be recorded: {error}.") from error
     # The encoder writes a number that is not finite as null, so only a null needs a closer look.
-    if b"null" in encoded:
+    kind: Any = type(value)
+    if _may_hold_floats(kind) and b"null" in encoded:
         _require_finite(msgspec.to_builtins(value))
     return encoded
 
@@ -42,6 +45,31 @@ def sha256(data: bytes) -> bytes:
 def hash_hex(value: object) -> str:
     """Hash a value's canonical JSON: 64 hex digits."""
     return hashlib.sha256(encode(value)).hexdigest()
+
+
+@cache
+def _may_hold_floats(cls: type) -> bool:
+    """Say whether a value of a type may hold a float: a record may not if no field of it may."""
+    return not issubclass(cls, msgspec.Struct) or _has_float(msgspec.inspect.type_info(cls))
+
+
+def _has_float(info: msgspec.inspect.Type) -> bool:
+    known: set[type] = set()
+
+    def look(part: object) -> bool:
+        if isinstance(part, msgspec.inspect.FloatType | msgspec.inspect.AnyType):
+            return True
+        if isinstance(part, msgspec.inspect.StructType):
+            if part.cls in known:
+                return False
+            known.add(part.cls)
+            return any(look(field.type) for field in part.fields)
+        if isinstance(part, msgspec.inspect.Type):
+            names = part.__struct_fields__
+            return any(look(getattr(part, name)) for name in names)
+        return isinstance(part, tuple) and any(map(look, part))
+
+    return look(info)
 
 
 def _require_finite(tree: Any) -> None:

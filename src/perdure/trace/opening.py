@@ -53,7 +53,7 @@ def open_reader(path: Path, layout: Layout) -> Database:
     deadline = Deadline(_QUERY_S_MAX, SystemClock())
     # Without room for SQLite's side files a file can only be read as one that never changes, which
     # is true of a file without a log in a folder that may not be written.
-    still = not files.is_writable(path.parent) and not files.size(_log_of(path))
+    still = not files.is_writable(path.parent) and not files.exists(_log_of(path))
     connection = _connect(path, apsw.SQLITE_OPEN_READONLY, "?immutable=1" if still else "?mode=ro")
     connection.set_progress_handler(deadline.is_over, _STEPS_BETWEEN_LOOKS)
     return _checked(Database(connection, path, deadline), layout)

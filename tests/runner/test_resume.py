@@ -46,7 +46,7 @@ class Ranking(SurveyWorld):
 
 
 def stopping_after(calls: int) -> ScriptedProvider:
-    """Answer so many turns, then never again. (A reflection that fails is recorded as failed.)"""
+    """Answer so many turns, then never again; reflections still, which are recorded if failed."""
     left = [calls]
 
     def play(request: ChatRequest) -> Any:

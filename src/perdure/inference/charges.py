@@ -96,11 +96,14 @@ def worst_case(request: ChatRequest | EmbedRequest, price: Price | None) -> Usag
 
     Input counts as what is dearer, fresh or written to a cache.
     """
+    tokens, output = _TOKENS_PER_PART, 0
     if isinstance(request, EmbedRequest):
-        texts, output = list(request.texts), 0
+        for text in request.texts:
+            tokens += _bytes(text) + _TOKENS_PER_PART
     else:
-        texts, output = [message.content for message in request.messages], request.tokens_max
-    tokens = sum(map(_bytes, texts)) + _TOKENS_PER_PART * (len(texts) + 1)
+        output = request.tokens_max
+        for message in request.messages:
+            tokens += _bytes(message.content) + _TOKENS_PER_PART
     if price is not None and (price.cache_write or 0) > price.input_fresh:
         return Usage(cache_write=tokens, output=output)
     return Usage(input_fresh=tokens, output=output)

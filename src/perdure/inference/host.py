@@ -177,8 +177,8 @@ class InferenceHost:
     ) -> CallResult:
         """Make one call to its end: an answer, or the cause of its last attempt.
 
-        Its attempts go through `sender`, or else through the host's own. Once a cause has stopped the run (`stop_cause`), every further call ends with that cause
-        without being sent.
+        Its attempts go through `sender`, or else through the host's own. Once a cause has stopped
+        the run (`stop_cause`), every further call ends with that cause without being sent.
 
         Raises:
             InternalError: nobody answers the request's role.

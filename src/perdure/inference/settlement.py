@@ -66,14 +66,15 @@ def amount_of(usage: Usage | None, price: Price | None) -> int | None:
         return 0
     if price is None or usage is None:
         return None
-    read = price.input_fresh if price.cache_read is None else price.cache_read
-    write = price.input_fresh if price.cache_write is None else price.cache_write
-    return (
-        price_tokens(usage.input_fresh, price.input_fresh)
-        + price_tokens(usage.cache_read, read)
-        + price_tokens(usage.cache_write, write)
-        + price_tokens(usage.output, price.output)
-    )
+    fresh = price.input_fresh
+    amount = price_tokens(usage.input_fresh, fresh) + price_tokens(usage.output, price.output)
+    if usage.cache_read:
+        rate = fresh if price.cache_read is None else price.cache_read
+        amount += price_tokens(usage.cache_read, rate)
+    if usage.cache_write:
+        rate = fresh if price.cache_write is None else price.cache_write
+        amount += price_tokens(usage.cache_write, rate)
+    return amount
 
 
 def worst_amount(worst: Usage, price: Price | None) -> tuple[int | None, CostSource]:

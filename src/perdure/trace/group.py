@@ -24,74 +24,78 @@ class GroupCommit(Generic[C]):
 
     def __init__(self, write: Callable[[Sequence[C]], None]) -> None:
         self._write = write
-        # Each with what comes true when it is durable, unless nobody waits for it.
-        self._waiting: list[tuple[C | None, asyncio.Future[None] | None]] = []
-        self._awaited = False
+        # Place for place: a change, and what comes true when it is durable.
+        self._changes: list[C] = []
+        self._waits: list[asyncio.Future[None]] = []
+        self._later: list[C] = []
         self._writer: asyncio.Task[None] | None = None
         self._turn = asyncio.Lock()
 
-    def durably(self, change: C | None = None) -> asyncio.Future[None]:
-        """Write a change, and give what comes true when it is durable, with all before it.
+    def durably(self, change: C) -> asyncio.Future[None]:
+        """Write a change, and give what comes true when it is durable.
 
-        The change is written whatever becomes of its caller: who stops waiting does not undo it.
-        It fails with what writing raised; nothing of its group is written then.
+        Once asked for it is written, whatever becomes of its caller: who stops waiting, or is
+        cancelled, does not undo it. It fails with what writing raised; nothing of its group is
+        written then.
         """
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((change, done))
-        self._awaited = True
+        done = asyncio.get_running_loop().create_future()
+        self._changes.append(change)
+        self._waits.append(done)
         if self._writer is None:
             self._writer = asyncio.ensure_future(self._write_all())
         return done
 
     def later(self, change: C) -> None:
-        """Write a change with the next group that is written, whenever that is."""
-        self._waiting.append((change, None))
+        """Write a change after all that waits now, with some group, whenever that is."""
+        self._later.append(change)
 
     async def alone(self, work: Callable[[], T]) -> T:
         """Write everything that waits, then do some blocking work while nothing is written.
 
         Raises:
-            PerdureError: what waited could not be written, or what the work raises.
+            PerdureError: what nobody waits for could not be written, or what the work raises.
 
         """
-        if self._waiting or self._writer is not None:
-            await self.durably()
+        if self._waits:
+            await asyncio.wait({self._waits[-1]})
         async with self._turn:
+            if self._later:
+                later = self._later.copy()
+                await off_loop(lambda: self._write(later))
+                del self._later[: len(later)]
             return await off_loop(work)
 
     async def _write_all(self) -> None:
-        group: list[tuple[C | None, asyncio.Future[None] | None]] = []
+        waits: list[asyncio.Future[None]] = []
         try:
-            while self._awaited:
+            while self._changes:
                 # Whoever is ready at this instant comes along.
                 await asyncio.sleep(0)
-                group, self._waiting = self._waiting[:_GROUP_MAX], self._waiting[_GROUP_MAX:]
-                self._awaited = bool(self._waiting)
-                await self._write_group(group)
+                changes, self._changes = self._changes[:_GROUP_MAX], self._changes[_GROUP_MAX:]
+                waits, self._waits = self._waits[:_GROUP_MAX], self._waits[_GROUP_MAX:]
+                await self._write_group(changes, waits)
         finally:
             self._writer = None
             # Only where the loop itself is being closed does anybody still wait.
-            for _, done in (*group, *self._waiting):
-                if done is not None:
-                    done.cancel()
+            for wait in (*waits, *self._waits):
+                wait.cancel()
 
-    async def _write_group(
-        self, group: Sequence[tuple[C | None, asyncio.Future[None] | None]]
-    ) -> None:
-        changes = [change for change, _ in group if change is not None]
+    async def _write_group(self, changes: list[C], waits: list[asyncio.Future[None]]) -> None:
+        # After the last of those that wait, so that none of them comes after it.
+        also = 0 if self._changes else len(self._later)
+        changes.extend(self._later[:also])
         failure: Exception | None = None
         async with self._turn:
             try:
-                if changes:
-                    await off_loop(lambda: self._write(changes))
+                await off_loop(lambda: self._write(changes))
             except Exception as error:  # noqa: BLE001 - each of those who wait meets it
                 failure = error
-        if failure is not None:
-            self._waiting[:0] = [pair for pair in group if pair[1] is None]
-        for _, done in group:
-            if done is None or done.done():
+        if failure is None:
+            del self._later[:also]
+        for wait in waits:
+            if wait.done():
                 continue
             if failure is None:
-                done.set_result(None)
+                wait.set_result(None)
             else:
-                done.set_exception(failure)
+                wait.set_exception(failure)

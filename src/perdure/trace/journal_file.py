@@ -61,11 +61,19 @@ class Opened:
 class Intended:
     """An attempt is about to be sent."""
 
-    __slots__ = ("intent", "slot")
+    __slots__ = ("payload", "place", "slot")
 
     def __init__(self, slot: Slot, intent: Intent) -> None:
+        """Encode an intent.
+
+        Raises:
+            InternalError: it holds what cannot be recorded.
+
+        """
+        key = intent.key
         self.slot = slot
-        self.intent = intent
+        self.place: Place = (key.job, key.purpose, key.ordinal, intent.attempt)
+        self.payload = encode(intent)
 
 
 class Resulted:
@@ -89,12 +97,6 @@ class Closed:
 
 
 Change: TypeAlias = Opened | Intended | Resulted | Closed
-
-
-def place_of(intent: Intent) -> Place:
-    """Give an attempt's place in its tick."""
-    key = intent.key
-    return key.job, key.purpose, key.ordinal, intent.attempt
 
 
 class JournalFile:
@@ -245,7 +247,7 @@ class _Group:
     def __init__(self, epoch: int, next_id: int) -> None:
         self._epoch = epoch
         self._next_id = next_id
-        self.intents: list[tuple[int | str | bytes | None, ...]] = []
+        self.intents: list[tuple[int | bytes, ...]] = []
         self.results: list[tuple[int | bytes | None, ...]] = []
         self.opened: dict[Slot, int] = {}
         self.closed: list[Slot] = []
@@ -255,21 +257,19 @@ class _Group:
     def add(self, change: Change) -> None:
         """Take a change in, after those before it."""
         slot = change.slot
-        if isinstance(change, Opened):
-            self.opened[slot] = self._next_id + len(self.opened)
-            self.counts[slot] = [0, 0]
-            return
         counts = self.counts.get(slot)
         if counts is None:
             counts = self.counts[slot] = [slot.intents, slot.results]
         if isinstance(change, Intended):
             row = first_row(self.opened.get(slot, slot.id)) + counts[0]
             counts[0] += 1
-            self.intents.append(rows.intent_values(row, self._epoch, change.intent))
-            self._sent.append((slot, place_of(change.intent), row))
+            self.intents.append(rows.intent_values(row, self._epoch, change.payload))
+            self._sent.append((slot, change.place, row))
         elif isinstance(change, Resulted):
             counts[1] += 1
             self.results.append(rows.result_values(change.row, change.encoded))
+        elif isinstance(change, Opened):
+            self.opened[slot] = self._next_id + len(self.opened)
         else:
             self.closed.append(slot)
 

@@ -98,7 +98,13 @@ class MemoryJournal:
         raise not_intended(key, attempt)
 
     async def close_tick(self, world: str, tick: int) -> None:
-        """Give a tick up. A tick that is not open is left alone."""
+        """Give a tick up. A tick that is not open is left alone.
+
+        Raises:
+            StaleWriterError: another epoch has claimed the journal.
+
+        """
+        self._require_epoch()
         self._held.ticks.pop((world, tick), None)
 
     async def calls(self, world: str, tick: int) -> OpenTick | None:

@@ -17,15 +17,14 @@ import msgspec
 from perdure.base.canonical import encode
 from perdure.base.errors import DamagedRecordError, StorageError
 from perdure.records.journal import Intent, JournaledCall, Settled, TickOpening
-from perdure.records.request import CallKey, Vectors
-from perdure.records.usage import CostSource, Usage
+from perdure.records.request import Vectors
 from perdure.trace.database import Database
 from perdure.trace.decoding import decode
 from perdure.trace.schema import VALUE_BYTES_MAX
 
 _ID_BITS = 32  # as in `_OWNERS`
 
-INSERT_INTENT = "INSERT INTO intents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+INSERT_INTENT = "INSERT INTO intents VALUES (?, ?, ?, ?)"
 INSERT_RESULT = "INSERT INTO results VALUES (?, ?, ?, ?)"
 INSERT_TICK = "INSERT INTO ticks VALUES (?, ?, ?, ?, ?, ?, ?)"
 UPDATE_TICK = "UPDATE ticks SET closed = ?, intents = ?, results = ?, sum = ? WHERE id = ?"
@@ -34,15 +33,14 @@ DELETE_INTENTS = "DELETE FROM intents WHERE id >= ? AND id < ?"
 DELETE_RESULTS = "DELETE FROM results WHERE id >= ? AND id < ?"
 _TICKS = "SELECT id, epoch, opening, closed, intents, results, sum FROM ticks ORDER BY id"
 _CALLS = (
-    "SELECT i.id, i.epoch, i.job, i.purpose, i.ordinal, i.attempt, i.request, i.input_fresh,"
-    " i.cache_write, i.cache_read, i.output, i.amount, i.source, i.sum, r.payload, r.vectors, r.sum"
+    "SELECT i.id, i.epoch, i.payload, i.sum, r.payload, r.vectors, r.sum"
     " FROM intents AS i LEFT JOIN results AS r ON r.id = i.id"
     " WHERE i.id >= ? AND i.id < ? ORDER BY i.id"
 )
 _RESULTS = "SELECT count(*) FROM results WHERE id >= ? AND id < ?"
 _OWNERS = "SELECT id >> 32 FROM intents UNION SELECT id >> 32 FROM results"
 
-_INTENT_NUMBERS = struct.Struct(">11q")
+_INTENT_NUMBERS = struct.Struct(">2q")
 _TICK_NUMBERS = struct.Struct(">5q")
 _ROW_NUMBER = struct.Struct(">q")
 _DOUBLE_BYTES = 8
@@ -91,26 +89,9 @@ def encode_settled(settled: Settled) -> Encoded:
     return Encoded(payload, vectors)
 
 
-def intent_values(row: int, epoch: int, intent: Intent) -> tuple[int | str | bytes | None, ...]:
-    """Make the row of an intent."""
-    key, worst, amount = intent.key, intent.worst, intent.amount
-    request = bytes.fromhex(intent.request)
-    values = (
-        row,
-        epoch,
-        key.job,
-        key.purpose,
-        key.ordinal,
-        intent.attempt,
-        request,
-        worst.input_fresh,
-        worst.cache_write,
-        worst.cache_read,
-        worst.output,
-        amount,
-        intent.source.value,
-    )
-    return (*values, _intent_sum(values))
+def intent_values(row: int, epoch: int, payload: bytes) -> tuple[int | bytes, ...]:
+    """Make the row of an intent; `payload` is the encoded intent."""
+    return row, epoch, payload, _intent_sum(row, epoch, payload)
 
 
 def result_values(row: int, encoded: Encoded) -> tuple[int | bytes | None, ...]:
@@ -191,34 +172,18 @@ def read_calls(database: Database, tick: StoredTick) -> tuple[JournaledCall, ...
 
 
 def _call(tick: StoredTick, row: Sequence[Any], where: str) -> JournaledCall:
-    values, payload, vectors, result_sum = row[:14], *row[14:]
-    types = (*(int,) * 3, str, int, int, bytes, *(int,) * 4, int | None, str, int)
-    if not all(isinstance(value, kind) for value, kind in zip(values, types, strict=True)):
+    number, epoch, payload, found, *result = row
+    if not isinstance(epoch, int) or not isinstance(payload, bytes):
         raise DamagedRecordError("A call of the journal is not of its types.", where=where)
-    if values[13] != _intent_sum(values[:13]):
+    if found != _intent_sum(number, epoch, payload):
         raise _unsummed(where)
-    key = CallKey(
-        world=tick.opening.world,
-        tick=tick.opening.tick,
-        job=values[2],
-        purpose=values[3],
-        ordinal=values[4],
-    )
-    worst = Usage(
-        input_fresh=values[7], cache_write=values[8], cache_read=values[9], output=values[10]
-    )
-    intent = Intent(
-        key=key,
-        attempt=values[5],
-        request=values[6].hex(),
-        worst=worst,
-        amount=values[11],
-        source=_source(values[12], where),
-    )
+    intent = decode(payload, Intent, where)
+    if (intent.key.world, intent.key.tick) != (tick.opening.world, tick.opening.tick):
+        raise DamagedRecordError("The call is one of another tick.", where=where)
     settled = None
-    if payload is not None or result_sum is not None:
-        settled = _settled(values[0], payload, vectors, result_sum, where)
-    return JournaledCall(epoch=values[1], intent=intent, settled=settled)
+    if result != [None, None, None]:
+        settled = _settled(number, result[0], result[1], result[2], where)
+    return JournaledCall(epoch=epoch, intent=intent, settled=settled)
 
 
 def _settled(row: int, payload: Any, vectors: Any, found: Any, where: str) -> Settled:
@@ -237,30 +202,8 @@ def _settled(row: int, payload: Any, vectors: Any, found: Any, where: str) -> Se
     return msgspec.structs.replace(settled, outcome=msgspec.structs.replace(outcome, vectors=whole))
 
 
-def _source(value: str, where: str) -> CostSource:
-    try:
-        return CostSource(value)
-    except ValueError as error:
-        raise DamagedRecordError(f"No cost has the source {value!r}.", where=where) from error
-
-
-def _intent_sum(values: Sequence[Any]) -> int:
-    row, epoch, job, purpose, ordinal, attempt, request, fresh, write, read, output = values[:11]
-    amount, source = values[11:]
-    numbers = _INTENT_NUMBERS.pack(
-        row,
-        epoch,
-        job,
-        ordinal,
-        attempt,
-        fresh,
-        write,
-        read,
-        output,
-        amount is not None,
-        amount or 0,
-    )
-    return crc32(f"{purpose}\0{source}".encode(), crc32(request, crc32(numbers)))
+def _intent_sum(row: int, epoch: int, payload: bytes) -> int:
+    return crc32(payload, crc32(_INTENT_NUMBERS.pack(row, epoch)))
 
 
 def _result_sum(row: int, payload: bytes, vectors: bytes | None) -> int:

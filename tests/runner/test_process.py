@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,14 +17,14 @@ from typing import Any
 import pytest
 
 from perdure import runner
-from perdure.base.errors import HeldError
+from perdure.base.errors import MovedError
 from perdure.population import load_study
 from perdure.study import Overrides
 from perdure.testing import MisbehavingServer
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "vote96" / "study.yaml"
 KEY = "sk-canary-0123456789abcdef"
-TURNS_MAX = 5_000
+STARTED: list[subprocess.Popen[str]] = []
 
 
 def answer(request: dict[str, Any]) -> str:
@@ -39,17 +40,35 @@ def server() -> Iterator[MisbehavingServer]:
         yield running
 
 
+@pytest.fixture(autouse=True)
+def nothing_left_running() -> Iterator[None]:
+    """End whatever a test that failed leaves behind, so that no other test meets it."""
+    yield
+    while STARTED:
+        process = STARTED.pop()
+        process.kill()
+        with process:
+            process.communicate()
+
+
 def start(server: MisbehavingServer, out: Path, *more: str) -> subprocess.Popen[str]:
     """Start a run of the example, eight people, over HTTP."""
     command = [sys.executable, "-m", "perdure.cli", "run", str(EXAMPLE), "--out", str(out)]
     flags = ["--n", "8", "--model", "http", "--model-name", "test-model", "--key-env", "CANARY"]
-    return subprocess.Popen(
+    process = subprocess.Popen(
         [*command, *flags, "--base-url", server.base_url, "--quiet", "--json", *more],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "CANARY": KEY},
     )
+    STARTED.append(process)
+    return process
+
+
+def digests(said: str) -> list[str]:
+    """Read each world's digest from what a run said."""
+    return [world["digest"] for world in json.loads(said)["result"]["worlds"]]
 
 
 def ask(command: str, out: Path) -> tuple[int, Any]:
@@ -59,6 +78,7 @@ def ask(command: str, out: Path) -> tuple[int, Any]:
         capture_output=True,
         text=True,
         check=False,
+        env={**os.environ, "CANARY": KEY},
     )
     return done.returncode, json.loads(done.stdout)
 
@@ -144,7 +164,7 @@ def test_a_second_stop_signal_stops_at_once(server: MisbehavingServer, tmp_path:
 
 
 def test_a_killed_run_is_never_shown_as_running(server: MisbehavingServer, tmp_path: Path):
-    """After SIGKILL the record is sound, `status` says interrupted, and nothing is overwritten."""
+    """After SIGKILL the record is sound, `status` says interrupted, and `run` goes on from it."""
     server.latency_s = 0.05
     out = tmp_path / "run"
     process = start(server, out)
@@ -153,10 +173,13 @@ def test_a_killed_run_is_never_shown_as_running(server: MisbehavingServer, tmp_p
     process.communicate()
     assert ask("verify", out)[0] == 0
     assert ask("status", out)[1]["state"] == "interrupted"
+    server.latency_s = 0.0
     again = start(server, out)
     said, _ = again.communicate(timeout=60)
-    assert again.returncode == 73
-    assert "did not come to its end" in said
+    assert again.returncode == 0
+    whole = start(server, tmp_path / "whole")
+    undisturbed, _ = whole.communicate(timeout=60)
+    assert digests(said) == digests(undisturbed)
 
 
 def test_a_second_process_is_turned_away(server: MisbehavingServer, tmp_path: Path):
@@ -165,11 +188,46 @@ def test_a_second_process_is_turned_away(server: MisbehavingServer, tmp_path: Pa
     out = tmp_path / "run"
     process = start(server, out)
     wait_for_calls(server, 20, process)
+    held = threading.Event()
+
+    def wait_and_answer(request: dict[str, Any]) -> str:
+        assert held.wait(60)
+        return answer(request)
+
+    server.responder = wait_and_answer
     second = start(server, out)
     second.communicate(timeout=60)
     assert second.returncode == 73
+    assert process.poll() is None
+    held.set()
     process.communicate(timeout=60)
     assert process.returncode == 0
+
+
+@pytest.mark.parametrize("how", ["stop", "resume"])
+def test_a_run_that_is_asked_to_stop_is_continued(
+    server: MisbehavingServer, tmp_path: Path, how: str
+):
+    """`stop` pauses a live run with 75; `resume`, or `run` again, brings it to the same end."""
+    server.latency_s = 0.2
+    out = tmp_path / "run"
+    process = start(server, out)
+    wait_for_calls(server, 20, process)
+    assert ask("stop", out) == (0, {"asked": True})
+    process.communicate(timeout=60)
+    assert process.returncode == 75
+    assert ask("status", out)[1]["state"] == "paused"
+    assert ask("stop", out) == (0, {"asked": False})
+    server.latency_s = 0.0
+    if how == "resume":
+        status, document = ask("resume", out)
+        assert status == 0
+        said = json.dumps(document)
+    else:
+        said, _ = start(server, out).communicate(timeout=60)
+    undisturbed, _ = start(server, tmp_path / "whole").communicate(timeout=60)
+    assert digests(said) == digests(undisturbed)
+    assert ask("replay", out)[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -238,5 +296,6 @@ def test_a_run_works_where_an_event_loop_is_running(tmp_path: Path):
         study_path=str(EXAMPLE),
         out=str(tmp_path / "run"),
     )
-    with pytest.raises(HeldError, match=r"population.* differ"):
+    with pytest.raises(MovedError, match=r"population") as refused:
         runner.run(moved)
+    assert "population" in refused.value.moved

@@ -2,18 +2,26 @@
 
 import pytest
 
+from perdure.records.outcome import TurnDone, TurnFailed, TurnFailureCause
 from perdure.records.request import Attempt, CallKey, CallResult, FailureCause, Reply
 from perdure.runner.quorum import shortfall, unanswered
 
 KEY = CallKey(world="w", tick=0, job=0, purpose="turn", ordinal=0)
 ANSWERED = CallResult(key=KEY, attempts=(Attempt(),), answer=Reply(text="x", served="m"))
+DONE = TurnDone(messages=(), answer="x")
 FAILED = CallResult(key=KEY, attempts=(Attempt(failed=FailureCause.TIMEOUT),))
 
 
+def test_a_failed_turn_without_a_call_is_unanswered_by_its_own_cause():
+    """An agent that declines every turn has answered none of them."""
+    declined = TurnFailed(cause=TurnFailureCause.AGENT_DECLINED)
+    assert unanswered([(declined, []), (declined, [ANSWERED])]) == ["agent_declined"]
+
+
 def test_only_a_job_that_called_and_got_nothing_is_unanswered():
-    """A job without calls, and one with any reply at all, do not count against the quorum."""
-    causes = unanswered([[], [ANSWERED], [FAILED, ANSWERED], [FAILED], [FAILED, FAILED]])
-    assert causes == [FailureCause.TIMEOUT, FailureCause.TIMEOUT]
+    """An answer without a call, and any reply at all, do not count against the quorum."""
+    turns = [[], [ANSWERED], [FAILED, ANSWERED], [FAILED], [FAILED, FAILED]]
+    assert unanswered((DONE, calls) for calls in turns) == ["timeout", "timeout"]
 
 
 @pytest.mark.parametrize(("failed", "closes"), [(0, True), (1, True), (2, False), (10, False)])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from tests.support.town import OwnParts, answering, run_in_memory, town
 
 from perdure.agent import PersonaAgent
@@ -22,10 +24,11 @@ from perdure.records.events import (
     Turn,
     TurnNotTaken,
 )
-from perdure.records.outcome import TurnFailureCause, UnscorableCause
+from perdure.records.outcome import TurnFailed, TurnFailureCause, UnscorableCause
 from perdure.records.registry import CostOutsideTicks, RunState, WorldFailed, WorldState
 from perdure.records.request import ChatRequest, FailureCause, Reply
 from perdure.records.usage import Price, Usage
+from perdure.study.identity import expand
 from perdure.testing import ScriptedProvider, wrong_model
 from perdure.world import SurveyWorld
 
@@ -254,6 +257,9 @@ def test_one_worlds_failure_leaves_the_others_running():
         lambda outcomes: [*outcomes, outcomes[0]],
         lambda outcomes: ["Ada Hill" for _ in outcomes],
         lambda outcomes: [None for _ in outcomes],
+        lambda outcomes: [replace(outcome, answer=42) for outcome in outcomes],
+        lambda outcomes: [replace(outcome, answer="\ud800") for outcome in outcomes],
+        lambda outcomes: [replace(outcome, messages=("x",)) for outcome in outcomes],
     ],
 )
 def test_an_agent_that_breaks_its_contract_ends_its_world(wrong: Any):
@@ -386,3 +392,67 @@ def test_worlds_advance_together():
         if len(last) == 2:
             assert max(last.values()) - min(last.values()) <= 2
     assert set(last.values()) == {29}
+
+
+@pytest.mark.parametrize(
+    "raised", [SystemExit(3), KeyboardInterrupt(), asyncio.CancelledError(), GeneratorExit()]
+)
+@pytest.mark.parametrize("where", ["world", "agent"])
+def test_whatever_a_plugin_raises_is_its_worlds_outcome(raised: BaseException, where: str):
+    """Even what would end a program ends one world, named with its class, world and tick."""
+
+    class Ends(SurveyWorld):
+        def step(self, tick: int, *args: Any) -> Any:
+            if tick == 2:
+                raise raised
+            return super().step(tick, *args)
+
+    class Quits(PersonaAgent):
+        async def act(self, jobs: Any, *args: Any) -> Any:
+            if jobs[0].tick == 2:
+                raise raised
+            return await super().act(jobs, *args)
+
+    config = town(seeds=(1,))
+    first = expand(config.study, config.population)[0].header.world_id
+    parts = OwnParts(
+        config,
+        world=lambda h: Ends() if where == "world" and h.world_id == first else SurveyWorld(),
+        agent=lambda h: Quits() if where == "agent" and h.world_id == first else PersonaAgent(),
+    )
+    ran = run_in_memory(config, parts=parts)
+    assert [world.state for world in ran.result.worlds] == [
+        WorldState.FAILED,
+        WorldState.COMPLETED,
+    ]
+    assert type(raised).__name__ in ran.result.worlds[0].cause
+    assert "tick 2" in ran.result.worlds[0].cause
+    assert ran.result.exit_status == 1
+
+
+def test_an_agent_that_declines_every_turn_completes_nothing():
+    """Turns that failed without a model are no success with missing data."""
+
+    class Declines(PersonaAgent):
+        async def act(self, jobs: Any, *_args: Any) -> Any:
+            return [TurnFailed(cause=TurnFailureCause.AGENT_DECLINED) for _ in jobs]
+
+    config = town(seeds=(1,), scenarios=({},))
+    ran = run_in_memory(config, parts=OwnParts(config, agent=lambda _header: Declines()))
+    assert ran.result.worlds[0].state is WorldState.FAILED
+    assert "agent_declined 6" in ran.result.worlds[0].cause
+
+
+def test_a_delta_with_many_faults_is_told_in_a_few():
+    """One mistake that every persona meets is not repeated for each of them."""
+
+    class Asks(SurveyWorld):
+        def step(self, tick: int, *args: Any) -> Any:
+            delta = super().step(tick, *args)
+            wrong = tuple(replace(shown, question="nope") for shown in delta.presentations)
+            return replace(delta, presentations=wrong)
+
+    config = town(50, seeds=(1,), scenarios=({},))
+    ran = run_in_memory(config, parts=OwnParts(config, world=lambda _header: Asks()))
+    assert "47 more" in ran.result.worlds[0].cause
+    assert len(ran.result.worlds[0].cause) < 600

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -134,7 +136,11 @@ def carry_out(
         force=tuple(force),
         flags=overrides.flags(),
     )
-    with watching(quiet=quiet, title=asked.study.name) as observer:
+    # What a study's own code prints is no part of this command's output.
+    with (
+        watching(quiet=quiet, title=asked.study.name) as observer,
+        redirect_stdout(sys.stderr),
+    ):
         result = runner.run(config, observer=observer)
     with opened(out) as record:
         report = build_report(record)

@@ -18,6 +18,7 @@ from pathlib import Path
 from perdure.base.canonical import encode
 from perdure.base.clock import Clock, SystemClock
 from perdure.base.crashpoints import crashpoint
+from perdure.base.errors import PluginError
 from perdure.base.ids import new_run_id
 from perdure.inference.host import InferenceHost
 from perdure.records.registry import RunEntry, RunForced
@@ -57,13 +58,13 @@ def run(config: RunConfig, *, observer: Observer | None = None) -> RunResult:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(run_async(config, observer=observer))
+        return _run_here(config, observer)
     results: list[RunResult] = []
     failures: list[BaseException] = []
 
     def elsewhere() -> None:
         try:
-            results.append(asyncio.run(run_async(config, observer=observer)))
+            results.append(_run_here(config, observer))
         except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
             failures.append(error)
 
@@ -73,6 +74,17 @@ def run(config: RunConfig, *, observer: Observer | None = None) -> RunResult:
     if failures:
         raise failures[0]
     return results[0]
+
+
+def _run_here(config: RunConfig, observer: Observer | None) -> RunResult:
+    try:
+        return asyncio.run(run_async(config, observer=observer))
+    except SystemExit as error:
+        raise PluginError(
+            f"The study's own code ended the program (SystemExit {error.code}).",
+            where=config.study_path,
+            remedy="A world or agent raises an error of its own instead.",
+        ) from error
 
 
 async def run_async(

@@ -14,6 +14,8 @@ _SHOWN_MAX = 80
 
 def first_difference(recorded: object, now: object) -> str:
     """Say where two records first differ, with the old and the new value; empty if nowhere."""
+    if recorded == now:
+        return ""
     found = next(_differences(msgspec.to_builtins(recorded), msgspec.to_builtins(now), ""), None)
     return found or ""
 

@@ -6,29 +6,39 @@ error of the world, its agent or a plug-in is that world's end alone; any other 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+
+import msgspec
 
 from perdure.agent import CallFailedError
 from perdure.base.errors import (
     EXIT_BUG,
     EndpointUnreachableError,
     KeyOrModelRefusedError,
+    MovedError,
     PerdureError,
     PluginError,
     ProviderPausedError,
     StorageError,
 )
+from perdure.base.text import one_line
+from perdure.records.outcome import TurnDone, TurnFailed
 from perdure.records.registry import WorldOutcome, WorldState
-from perdure.records.request import FailureCause
+from perdure.records.request import CallResult, FailureCause
 from perdure.runner.quorum import Shortfall
 
 CONCERNS_THE_RUN = (
     EndpointUnreachableError,
     KeyOrModelRefusedError,
+    MovedError,
     ProviderPausedError,
     StorageError,
 )
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(TurnDone | TurnFailed)
 
 
 def outcome_of(world_id: str, tick: int, error: Exception) -> WorldOutcome:
@@ -64,17 +74,27 @@ def refusal(cause: FailureCause, where: str) -> PerdureError:
     )
 
 
-def no_quorum(short: Shortfall, where: str) -> PerdureError:
-    """Make the error of a tick in which too few turns got a reply."""
+def no_quorum(
+    short: Shortfall, results: Iterable[CallResult], agent: str, where: str
+) -> PerdureError:
+    """Make the error of a tick in which too few turns got a reply.
+
+    It is the endpoint's doing if calls failed, and the agent's own if it took its turns without
+    making any.
+    """
     causes = ", ".join(f"{cause} {count}" for cause, count in sorted(short.causes.items()))
     wrong = f"{short.unanswered} of {short.jobs} turns got no reply ({causes})."
     if set(short.causes) == {FailureCause.WRONG_MODEL}:
+        served = {attempt.served for result in results for attempt in result.attempts}
+        said = ", ".join(sorted(repr(one_line(name, 60)) for name in served if name))
         return KeyOrModelRefusedError(
-            wrong,
+            f"{wrong} Another model answers than the one that is pinned: {said or 'one unnamed'}.",
             where=where,
-            remedy="The tick is not kept. Name the model as the endpoint serves it, "
-            "or list the served name under `accepts`.",
+            remedy="The tick is not kept. Name the model as the endpoint serves it, or list the "
+            "served name under `accepts`.",
         )
+    if not set(short.causes) & set(FailureCause):
+        return PluginError(wrong, where=f"{agent}, {where}", remedy="The tick is not kept.")
     return EndpointUnreachableError(
         wrong,
         where=where,
@@ -82,9 +102,41 @@ def no_quorum(short: Shortfall, where: str) -> PerdureError:
     )
 
 
+def require_outcomes(
+    outcomes: Sequence[object], jobs: int, where: str
+) -> tuple[TurnDone | TurnFailed, ...]:
+    """Check what an agent gave back: one outcome for every job, each one that can be recorded.
+
+    Raises:
+        PluginError: it is not.
+
+    """
+    if len(outcomes) != jobs:
+        raise PluginError(
+            f"It gave {len(outcomes)} outcomes for {jobs} jobs.",
+            where=where,
+            remedy="`act` returns one outcome for every job, in job order.",
+        )
+    for index, outcome in enumerate(outcomes):
+        if not isinstance(outcome, TurnDone | TurnFailed):
+            raise PluginError(
+                f"Its outcome of job {index} is a {type(outcome).__name__}.",
+                where=where,
+                remedy="An outcome is a TurnDone or a TurnFailed.",
+            )
+        # Building a record checks no types, so each is put through its own encoding.
+        try:
+            _decoder.decode(_encoder.encode(outcome))
+        except (msgspec.MsgspecError, TypeError, UnicodeEncodeError, OverflowError) as error:
+            raise PluginError(
+                f"Its outcome of job {index} cannot be recorded: {error}.", where=where
+            ) from error
+    return tuple(outcome for outcome in outcomes if isinstance(outcome, TurnDone | TurnFailed))
+
+
 @contextmanager
-def blame(reference: str) -> Iterator[None]:
-    """Name the world or agent whose code raised, whatever it raised.
+def blame(reference: str, place: str) -> Iterator[None]:
+    """Name the world or agent whose code raised, whatever it raised, and where it was.
 
     Raises:
         PluginError: the code in the block raised.
@@ -94,10 +146,23 @@ def blame(reference: str) -> Iterator[None]:
         yield
     except PluginError:
         raise
-    except Exception as error:  # whatever a user's own class raises is that world's outcome
+    except BaseException as error:  # whatever a user's own class raises is that world's outcome
+        if isinstance(error, asyncio.CancelledError) and _is_cancelled():
+            raise
         remedy = ""
         if isinstance(error, CallFailedError):
             remedy = "An agent catches a failed call and returns a TurnFailed for its job."
         raise PluginError(
-            f"It raised {type(error).__name__}: {error}.", where=reference, remedy=remedy
+            f"It raised {type(error).__name__}: {error}.",
+            where=f"{reference}, {place}",
+            remedy=remedy,
         ) from error
+
+
+def _is_cancelled() -> bool:
+    """Say whether somebody cancelled this task; a user's class can raise the same error itself."""
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # in a thread, where nobody cancels
+        return False
+    return task is not None and task.cancelling() > 0

@@ -14,20 +14,22 @@ from perdure.base.text import printable
 
 LOGS_NAME = "logs"
 
-FailureLog = Callable[[str, Exception], None]
+FailureLog = Callable[[str, Exception], str]
 
 
 def failure_log(folder: Path | None) -> FailureLog:
-    """Make the log of a run's folder; without a folder, nothing is kept."""
+    """Make the log of a run's folder: it gives the file's path. Without a folder, none is kept."""
 
-    def note(world_id: str, error: Exception) -> None:
+    def note(world_id: str, error: Exception) -> str:
         if folder is None:
-            return
+            return ""
         try:
             (folder / LOGS_NAME).mkdir(exist_ok=True)
             text = printable("".join(traceback.format_exception(error)))
-            (folder / LOGS_NAME / f"{world_id}.txt").write_text(text, encoding="utf-8")
+            path = folder / LOGS_NAME / f"{world_id}.txt"
+            path.write_text(text, encoding="utf-8")
         except OSError:
-            return  # a help for people; the world's outcome is recorded all the same
+            return ""  # a help for people; the world's outcome is recorded all the same
+        return str(path)
 
     return note

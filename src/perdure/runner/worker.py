@@ -10,6 +10,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
+import msgspec
+
 from perdure.base.crashpoints import crashpoint
 from perdure.records.registry import WorldOutcome, WorldState
 from perdure.records.scenario import Header
@@ -42,8 +44,10 @@ async def drive(
             outcome = last.outcome(header)
         except Exception as error:  # noqa: BLE001 - whatever ends a world is that world's outcome
             outcome = outcome_of(header.world_id, last.tick, error)
-            if outcome.state is WorldState.FAILED:
-                note_failure(header.world_id, error)
+            failed = outcome.state is WorldState.FAILED
+            if failed and (path := note_failure(header.world_id, error)):
+                cause = f"{outcome.cause} The traceback is in {path}."
+                outcome = msgspec.structs.replace(outcome, cause=cause)
         await governor.world_ended(outcome)
 
     async with asyncio.TaskGroup() as group:

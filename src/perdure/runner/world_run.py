@@ -1,8 +1,8 @@
 """One world, tick by tick: step, act, score, write. Whole ticks only.
 
 What a tick produces is held in memory until it is written in one transaction with its closing
-mark; if anything goes wrong before, nothing of the tick is in the record. The world's own code runs
-off the event loop, so a slow step makes no other world's calls wait.
+mark; if anything goes wrong before, nothing of the tick is in the record. The world's own code,
+scoring and encoding run off the event loop, so that no other world's calls wait for them.
 """
 
 from __future__ import annotations
@@ -13,27 +13,20 @@ from functools import partial
 
 import msgspec
 
-from perdure.agent import Agent, advance, advance_by
+from perdure.agent import Agent
 from perdure.base.crashpoints import crashpoint
 from perdure.base.errors import MovedError, PluginError
 from perdure.elicitation import score
 from perdure.records.events import Batch, Cost
 from perdure.records.outcome import Outcome, Scored, TurnDone, TurnFailed
-from perdure.records.persona import Persona, PersonaState
-from perdure.records.presentation import (
-    CompletedTurn,
-    NeedAnswer,
-    Plan,
-    Stimulus,
-    TurnJob,
-    WorldDelta,
-)
-from perdure.records.request import FailureCause
+from perdure.records.persona import Persona
+from perdure.records.presentation import Need, NeedAnswer, Plan, TurnJob, WorldDelta
 from perdure.records.scenario import Header
 from perdure.runner.calls import TickCalls
+from perdure.runner.carried import Carried
 from perdure.runner.compose import TickResult, compose
 from perdure.runner.difference import first_difference
-from perdure.runner.endings import blame, no_quorum, refusal
+from perdure.runner.endings import blame, no_quorum, refusal, require_outcomes
 from perdure.runner.ledger import spend_of
 from perdure.runner.past import PastTick, past_ticks
 from perdure.runner.port import ModelHost, TickDropped, TickOpened, TickReport
@@ -41,9 +34,11 @@ from perdure.runner.quorum import shortfall, unanswered
 from perdure.trace.port import Partition, Reading
 from perdure.world import World, check_delta
 
+_PROBLEMS_SHOWN = 3
+
 
 class WorldRun:
-    """Drives one world. It owns the partition and the personas' states of this world."""
+    """Drives one world. It owns the partition of this world and all that the world carries."""
 
     def __init__(
         self,
@@ -57,14 +52,10 @@ class WorldRun:
     ) -> None:
         self.header = header
         self.partition = partition
-        self._personas = personas
-        self._questions = {question.id: question for question in header.questions}
         self._world = world
         self._agent = agent
         self._host = host
-        self._states: dict[str, PersonaState] = {}
-        self._stimuli: dict[str, Stimulus] = {}
-        self._turns: tuple[CompletedTurn, ...] = ()
+        self._carried = Carried(header, personas)
         self._calls: TickCalls | None = None
 
     @property
@@ -89,9 +80,9 @@ class WorldRun:
             PluginError: one of them raised.
 
         """
-        with blame(self.header.scenario.world):
+        with blame(self.header.scenario.world, self._place()):
             await asyncio.to_thread(self._world.reset, self.header)
-        with blame(self.header.agent.agent):
+        with blame(self.header.agent.agent, self._place()):
             self._agent.reset(self.header)
 
     async def recall(self, reading: Reading) -> TickReport:
@@ -113,7 +104,8 @@ class WorldRun:
         done = self.partition.head.tick == self.header.scenario.horizon - 1
         for past in past_ticks(reading.events(world_id), partial(reading.blob, world_id)):
             if not done:
-                self._relive(past)
+                self._step_again(past)
+                self._carried.relive(past)
             report = msgspec.structs.replace(
                 report,
                 tick=past.tick,
@@ -125,10 +117,11 @@ class WorldRun:
             )
         return report
 
-    def _relive(self, past: PastTick) -> None:
-        with blame(self.header.scenario.world):
-            needs = self._world.needs(past.tick, self._turns, past.plan)
-            delta = self._world.step(past.tick, self._turns, past.plan, past.answers)
+    def _step_again(self, past: PastTick) -> None:
+        turns = self._carried.turns
+        with blame(self.header.scenario.world, self._place(past.tick)):
+            needs = self._world.needs(past.tick, turns, past.plan)
+            delta = self._world.step(past.tick, turns, past.plan, past.answers)
         found = first_difference(past.delta, delta)
         if len(needs) != len(past.answers):
             found = f"needs had {len(past.answers)} parts and has {len(needs)}"
@@ -139,16 +132,6 @@ class WorldRun:
                 where=self._place(past.tick),
                 remedy="Its code moved, or it is not deterministic.",
             )
-        self._stimuli.update((stimulus.id, stimulus) for stimulus in past.delta.stimuli)
-        for turn in past.turns:
-            self._states[turn.persona] = advance(
-                self._states.get(turn.persona, PersonaState()),
-                turn.presentation,
-                turn.memories,
-                reflected=turn.reflected,
-                memories_max=self.header.agent.memories_max,
-            )
-        self._turns = past.completed
 
     async def run_tick(self, tick: int, opened: TickOpened) -> TickReport:
         """Live one tick and write it.
@@ -162,144 +145,102 @@ class WorldRun:
 
         """
         crashpoint("tick.opened")
-        calls = TickCalls(
+        calls = self._calls = TickCalls(
             host=self._host,
             world_id=self.header.world_id,
             world_seed=self.header.world_seed,
             tick=tick,
         )
-        self._calls = calls
         answers, delta = await self._step(tick, opened.plan, calls)
-        jobs = self._jobs(tick, delta)
+        self._carried.publish(delta)
+        jobs = self._carried.jobs(delta)
         calls.personas = tuple(job.persona.id for job in jobs)
         outcomes = await self._act(jobs, opened.plan, calls)
-        causes = unanswered([[call for _, call in calls.by_job[job.index]] for job in jobs])
-        self._require_replies(tick, len(jobs), causes)
-        scores = await asyncio.to_thread(_scores, jobs, outcomes)
-        result = TickResult(
-            tick=tick,
-            plan=opened.plan,
-            delta=delta,
-            answers=answers,
-            jobs=jobs,
-            outcomes=outcomes,
-            scores=scores,
-            calls=calls.by_job,
-            unanswered=len(causes),
-            last=tick == self.header.scenario.horizon - 1,
+        causes = unanswered(
+            (outcome, [call for _, call in calls.by_job[job.index]])
+            for job, outcome in zip(jobs, outcomes, strict=True)
         )
-        batch = await asyncio.to_thread(compose, result, self.partition.head, self.header.pins)
+        self._require_not_stopped(tick)
+        short = shortfall(len(jobs), causes, self.header.quorum)
+        if short is not None:
+            raise no_quorum(short, calls.results(), self.header.agent.agent, self._place(tick))
+
+        def make() -> tuple[tuple[Scored | None, ...], Batch]:
+            scores = _scores(jobs, outcomes)
+            result = TickResult(
+                tick=tick,
+                plan=opened.plan,
+                delta=delta,
+                answers=answers,
+                jobs=jobs,
+                outcomes=outcomes,
+                scores=scores,
+                calls=calls.by_job,
+                unanswered=len(causes),
+                last=tick == self.header.scenario.horizon - 1,
+            )
+            return scores, compose(result, self.partition.head, self.header.pins)
+
+        scores, batch = await asyncio.to_thread(make)
         crashpoint("tick.before-append")
-        head = await self.partition.append(batch, epoch=opened.epoch, log_head=opened.log_head)
+        await self.partition.append(batch, epoch=opened.epoch, log_head=opened.log_head)
         self._calls = None
         crashpoint("tick.after-append")
-        self._carry(jobs, outcomes, scores)
-        assert head == self.partition.head
+        self._carried.live(jobs, outcomes, scores)
         return self._report(tick, batch, outcomes, calls)
 
     async def _step(
         self, tick: int, plan: Plan, calls: TickCalls
     ) -> tuple[tuple[NeedAnswer, ...], WorldDelta]:
-        world = self.header.scenario.world
-        with blame(world):
-            needs = await asyncio.to_thread(self._world.needs, tick, self._turns, plan)
+        turns = self._carried.turns
+
+        def ask_or_step() -> tuple[Sequence[Need], WorldDelta | None]:
+            needs = tuple(self._world.needs(tick, turns, plan))
+            return needs, None if needs else self._world.step(tick, turns, plan, ())
+
+        with blame(self.header.scenario.world, self._place(tick)):
+            needs, delta = await asyncio.to_thread(ask_or_step)
         answers = await calls.answer(needs)
         self._require_not_stopped(tick)
-        with blame(world):
-            delta = await asyncio.to_thread(self._world.step, tick, self._turns, plan, answers)
+        if needs:
+            with blame(self.header.scenario.world, self._place(tick)):
+                delta = await asyncio.to_thread(self._world.step, tick, turns, plan, answers)
+        return answers, self._checked(tick, delta)
+
+    def _checked(self, tick: int, delta: object) -> WorldDelta:
         problems = check_delta(
             delta,
             tick=tick,
-            known_stimuli=self._stimuli,
-            persona_ids=self._personas,
-            questions=self._questions,
+            known_stimuli=self._carried.stimuli,
+            persona_ids=self._carried.personas,
+            questions=self._carried.questions,
         )
         if problems:
+            more = len(problems) - _PROBLEMS_SHOWN
+            listed = " ".join(problems[:_PROBLEMS_SHOWN])
             raise PluginError(
-                f"The world's delta of tick {tick} breaks the contract: {'; '.join(problems)}.",
-                where=world,
+                f"Its delta breaks the contract: {listed}"
+                + (f" There are {more} more problems like these." if more > 0 else ""),
+                where=f"{self.header.scenario.world}, {self._place(tick)}",
             )
-        self._stimuli.update((stimulus.id, stimulus) for stimulus in delta.stimuli)
-        return answers, delta
-
-    def _jobs(self, tick: int, delta: WorldDelta) -> tuple[TurnJob, ...]:
-        nothing = PersonaState()
-        return tuple(
-            TurnJob(
-                index=index,
-                tick=tick,
-                persona=self._personas[presentation.persona],
-                state=self._states.get(presentation.persona, nothing),
-                presentation=presentation,
-                shown=tuple(
-                    self._stimuli[exposure.stimulus]
-                    for exposure in presentation.impression.exposures
-                ),
-                question=self._questions[presentation.question],
-            )
-            for index, presentation in enumerate(delta.presentations)
-        )
+        assert isinstance(delta, WorldDelta), "a delta without problems is one"
+        return delta
 
     async def _act(
         self, jobs: tuple[TurnJob, ...], plan: Plan, calls: TickCalls
     ) -> tuple[Outcome, ...]:
-        with blame(self.header.agent.agent):
+        reference, place = self.header.agent.agent, self._place(calls.tick)
+        with blame(reference, place):
             outcomes = tuple(await self._agent.act(jobs, plan, calls)) if jobs else ()
-        if len(outcomes) != len(jobs):
-            raise PluginError(
-                f"The agent gave {len(outcomes)} outcomes for {len(jobs)} jobs.",
-                where=self.header.agent.agent,
-                remedy="`act` returns one outcome for every job, in job order.",
-            )
-        for outcome in outcomes:
-            if not isinstance(outcome, TurnDone | TurnFailed):
-                raise PluginError(
-                    f"The agent gave a {type(outcome).__name__} as an outcome.",
-                    where=self.header.agent.agent,
-                    remedy="An outcome is a TurnDone or a TurnFailed.",
-                )
-        return outcomes
-
-    def _require_replies(self, tick: int, jobs: int, causes: Sequence[FailureCause]) -> None:
-        self._require_not_stopped(tick)
-        short = shortfall(jobs, causes, self.header.quorum)
-        if short is not None:
-            raise no_quorum(short, self._place(tick))
+        return require_outcomes(outcomes, len(jobs), f"{reference}, {place}")
 
     def _require_not_stopped(self, tick: int) -> None:
         cause = self._host.stop_cause
         if cause is not None:
             raise refusal(cause, self._place(tick))
 
-    def _place(self, tick: int) -> str:
-        return f"world {self.header.world_id}, tick {tick}"
-
-    def _carry(
-        self,
-        jobs: Sequence[TurnJob],
-        outcomes: Sequence[Outcome],
-        scores: Sequence[Scored | None],
-    ) -> None:
-        turns = []
-        for job, outcome, scored in zip(jobs, outcomes, scores, strict=True):
-            if not isinstance(outcome, TurnDone):
-                continue
-            persona = job.persona.id
-            self._states[persona] = advance_by(
-                self._states.get(persona, PersonaState()),
-                job.presentation,
-                outcome,
-                memories_max=self.header.agent.memories_max,
-            )
-            turns.append(
-                CompletedTurn(
-                    persona=persona,
-                    presentation=job.presentation,
-                    answer=outcome.answer,
-                    choice=scored.choice if scored is not None else "",
-                )
-            )
-        self._turns = tuple(turns)
+    def _place(self, tick: int | None = None) -> str:
+        return f"world {self.header.world_id}" + ("" if tick is None else f", tick {tick}")
 
     def _report(
         self, tick: int, batch: Batch, outcomes: Sequence[Outcome], calls: TickCalls

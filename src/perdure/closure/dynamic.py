@@ -14,6 +14,20 @@ from typing import TypeGuard
 
 from perdure.closure.bindings import Bindings, bindings_of
 from perdure.closure.facts import Import, Mention, Unknown
+from perdure.closure.importers import (
+    BUILT_IN_IMPORT,
+    BY_NAME,
+    ENTRY_POINTS,
+    HANDED_ON,
+    IMPORTERS,
+    KNOWN,
+    LOADERS,
+    LOOKING,
+    MUTATORS,
+    PATHS,
+    READERS,
+    UNSAID,
+)
 from perdure.closure.imports import expects_absence
 from perdure.closure.relative import absolute, leading_dots
 from perdure.closure.strings import ANYTHING, Lookup, Reader, Strings, exactly
@@ -44,63 +58,6 @@ _SHORT_WORDS = ("exec", "eval", "sys", "imp", "dill")
 _SHORT = re.compile(rf"\b(?:{'|'.join(_SHORT_WORDS)})\b")
 _NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*(:[^\W\d]\w*(\.[^\W\d]\w*)*)?\Z")
 _COMMAND = re.compile(r"(?:^|\s)-m\s+([^\W\d][\w.]*\w|[^\W\d])")
-
-_BY_NAME = frozenset(
-    {
-        "importlib.import_module",
-        "importlib.util.find_spec",
-        "importlib.util.resolve_name",
-        "pkgutil.resolve_name",
-        "runpy.run_module",
-        "pkgutil.find_loader",
-        "pkgutil.get_loader",
-    }
-)
-# They only look; that there is nothing is an answer.
-_LOOKING = frozenset({"importlib.util.find_spec", "pkgutil.find_loader", "pkgutil.get_loader"})
-_BUILT_IN_IMPORT = frozenset({"__import__", "builtins.__import__", "importlib.__import__"})
-_ENTRY_POINTS = frozenset(
-    {
-        "importlib.metadata.entry_points",
-        "importlib_metadata.entry_points",
-        "pkg_resources.iter_entry_points",
-    }
-)
-_UNSAID = {
-    "exec": "code made at run time is executed",
-    "eval": "code made at run time is evaluated",
-    "builtins.exec": "code made at run time is executed",
-    "builtins.eval": "code made at run time is evaluated",
-    "runpy.run_path": "a file is run by its path",
-    "importlib.util.spec_from_file_location": "a file is loaded by its path",
-    "importlib.util.module_from_spec": "a module is made from a specification",
-    "importlib.machinery.SourceFileLoader": "a file is loaded by its path",
-    "importlib.machinery.SourcelessFileLoader": "a file is loaded by its path",
-    "importlib.machinery.ExtensionFileLoader": "a file is loaded by its path",
-    "pkgutil.walk_packages": "packages are imported to be listed",
-    "pickle.load": "a pickle names the modules that it needs",
-    "pickle.loads": "a pickle names the modules that it needs",
-    "pickle.Unpickler": "a pickle names the modules that it needs",
-    "dill.load": "a pickle names the modules that it needs",
-    "dill.loads": "a pickle names the modules that it needs",
-    "cloudpickle.load": "a pickle names the modules that it needs",
-    "cloudpickle.loads": "a pickle names the modules that it needs",
-    "shelve.open": "a shelf names the modules that it needs",
-    "imp.load_module": "a file is loaded by its path",
-    "imp.load_source": "a file is loaded by its path",
-    "zipimport.zipimporter": "modules are loaded from an archive",
-    "site.addsitedir": "a folder is added to where modules are found",
-}
-# Whatever a function of this name belongs to, it imports.
-_IMPORTERS = frozenset({"import_module", "import_string", "import_object", "import_from_string"})
-_LOADERS = frozenset({"exec_module", "load_module"})
-_PATHS = frozenset({"sys.path", "sys.meta_path", "sys.path_hooks"})
-_MUTATORS = frozenset({"append", "insert", "extend", "remove", "pop", "clear", "sort", "reverse"})
-_READERS = frozenset(
-    {"list", "tuple", "set", "sorted", "len", "enumerate", "iter", "print", "repr", "str"}
-)
-_HANDED_ON = frozenset({"importlib", "importlib.util", "importlib.machinery", "runpy", "builtins"})
-_KNOWN = _BY_NAME | _BUILT_IN_IMPORT | _ENTRY_POINTS | _UNSAID.keys()
 
 
 @dataclass
@@ -191,16 +148,16 @@ class _Finder:
         last = node.func.attr if isinstance(node.func, ast.Attribute) else ""
         if isinstance(node.func, ast.Name):
             last = node.func.id
-        if dotted & _BUILT_IN_IMPORT:
+        if dotted & BUILT_IN_IMPORT:
             self._built_in(node)
-        elif dotted & _ENTRY_POINTS:
+        elif dotted & ENTRY_POINTS:
             self._entry_points(node)
-        elif dotted & _BY_NAME or (last in _IMPORTERS and not self._defines(node.func)):
-            self._by_name(node, is_guarded=bool(dotted & _LOOKING) or self._is_guarded(node))
-        elif last in _LOADERS:
+        elif dotted & BY_NAME or (last in IMPORTERS and not self._defines(node.func)):
+            self._by_name(node, is_guarded=bool(dotted & LOOKING) or self._is_guarded(node))
+        elif last in LOADERS:
             self._unknown(node.lineno, "a loader is called", ANYTHING)
-        for name in dotted & _UNSAID.keys():
-            self._unknown(node.lineno, _UNSAID[name], ANYTHING)
+        for name in dotted & UNSAID.keys():
+            self._unknown(node.lineno, UNSAID[name], ANYTHING)
         self._command(node.args, node.lineno)
 
     def _defines(self, called: ast.expr) -> bool:
@@ -315,15 +272,15 @@ class _Finder:
             self._unknown(node.lineno, "built-in functions are looked up", ANYTHING)
         last = node.id if isinstance(node, ast.Name) else node.attr
         if (last == "__path__" and _is_changed(node, parent)) or (
-            dotted & _PATHS and (_is_changed(node, parent) or _is_let_go(node, parent))
+            dotted & PATHS and (_is_changed(node, parent) or _is_let_go(node, parent))
         ):
             self._path_moves(node.lineno)
         if isinstance(parent, ast.Attribute) or (
             isinstance(parent, ast.Call) and parent.func is node
         ):
             return
-        if isinstance(node.ctx, ast.Load) and dotted & (_HANDED_ON | _KNOWN):
-            name = min(dotted & (_HANDED_ON | _KNOWN))
+        if isinstance(node.ctx, ast.Load) and dotted & (HANDED_ON | KNOWN):
+            name = min(dotted & (HANDED_ON | KNOWN))
             self._unknown(node.lineno, f"`{name}` is handed on", ANYTHING)
 
     def _path_moves(self, line: int) -> None:
@@ -347,7 +304,7 @@ def _takes_path(node: ast.AST) -> TypeGuard[ast.ImportFrom]:
         isinstance(node, ast.ImportFrom)
         and node.module == "sys"
         and not node.level
-        and any(f"sys.{alias.name}" in _PATHS for alias in node.names)
+        and any(f"sys.{alias.name}" in PATHS for alias in node.names)
     )
 
 
@@ -384,14 +341,14 @@ def _is_changed(node: ast.Name | ast.Attribute, parent: ast.AST | None) -> bool:
     if not isinstance(node.ctx, ast.Load):
         return True
     if isinstance(parent, ast.Attribute):
-        return parent.attr in _MUTATORS
+        return parent.attr in MUTATORS
     return isinstance(parent, ast.Subscript) and not isinstance(parent.ctx, ast.Load)
 
 
 def _is_let_go(node: ast.expr, parent: ast.AST | None) -> bool:
     """Say whether a list is handed to somebody who might change it."""
     if isinstance(parent, ast.Call):
-        return not (isinstance(parent.func, ast.Name) and parent.func.id in _READERS)
+        return not (isinstance(parent.func, ast.Name) and parent.func.id in READERS)
     if isinstance(parent, ast.Assign | ast.AnnAssign | ast.NamedExpr):
         return parent.value is node
     return isinstance(parent, ast.Return)

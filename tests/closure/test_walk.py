@@ -51,6 +51,8 @@ ONE_STEP = {
     "from pack.sub import *": {"pack", "pack.sub"},
     "from stars import *": {"stars", "stars.one"},
     "import runpy\nrunpy.run_module('target')": {"target"},
+    "import runpy\nrunpy.run_module('tool')": {"tool", "tool.__main__"},
+    "import subprocess\nsubprocess.run(['python', '-m', 'tool'])": {"tool", "tool.__main__"},
     "import subprocess, sys\nsubprocess.run([sys.executable, '-m', 'pack.sub'])": {
         "pack",
         "pack.sub",
@@ -73,6 +75,8 @@ AROUND = {
     "stars/__init__.py": "__all__ = ['one']",
     "stars/one.py": "",
     "stars/two.py": "",
+    "tool/__init__.py": "",
+    "tool/__main__.py": "",
     "far.py": "",
 }
 

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
+from msgspec.structs import replace
+
 from perdure.closure.bindings import Bindings, bindings_of
 from perdure.closure.facts import Import, Mention, Unknown
 from perdure.closure.importers import (
@@ -26,6 +28,7 @@ from perdure.closure.importers import (
     MUTATORS,
     PATHS,
     READERS,
+    RUNNING,
     UNSAID,
 )
 from perdure.closure.imports import expects_absence
@@ -153,7 +156,11 @@ class _Finder:
         elif dotted & ENTRY_POINTS:
             self._entry_points(node)
         elif dotted & BY_NAME or (last in IMPORTERS and not self._defines(node.func)):
+            before = len(self._found.imports)
             self._by_name(node, is_guarded=bool(dotted & LOOKING) or self._is_guarded(node))
+            if dotted & RUNNING:
+                added = self._found.imports[before:]
+                self._found.imports[before:] = [replace(one, runs_main=True) for one in added]
         elif last in LOADERS:
             self._unknown(node.lineno, "a loader is called", ANYTHING)
         for name in dotted & UNSAID.keys():
@@ -257,7 +264,13 @@ class _Finder:
                 for value in sorted(strings.values):
                     if _NAME.match(value):
                         self._found.imports.append(
-                            Import(target=value, line=line, how="command", is_guarded=True)
+                            Import(
+                                target=value,
+                                line=line,
+                                how="command",
+                                is_guarded=True,
+                                runs_main=True,
+                            )
                         )
                 if strings.prefixes:
                     what = "a module is run as a command by a name that is computed"

@@ -9,7 +9,8 @@ class Import(Record):
     """A module that is imported by name. `target` is absolute; `names` are taken from it.
 
     `how` is a word for people: import, string, command, typing, declared. `is_guarded` means that
-    its absence is expected; `is_executed` is false for what only a type checker sees.
+    its absence is expected; `is_executed` is false for what only a type checker sees; `runs_main`
+    that of a package it is the `__main__` that is run.
     """
 
     target: str
@@ -18,6 +19,7 @@ class Import(Record):
     how: str = "import"
     is_guarded: bool = False
     is_executed: bool = True
+    runs_main: bool = False
 
 
 class Unknown(Record):

@@ -15,6 +15,7 @@ BY_NAME = frozenset(
 )
 # They only look; that there is nothing is an answer.
 LOOKING = frozenset({"importlib.util.find_spec", "pkgutil.find_loader", "pkgutil.get_loader"})
+RUNNING = frozenset({"runpy.run_module"})
 BUILT_IN_IMPORT = frozenset({"__import__", "builtins.__import__", "importlib.__import__"})
 ENTRY_POINTS = frozenset(
     {

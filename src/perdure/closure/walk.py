@@ -134,7 +134,7 @@ class _Walker:
         if not chain or chain[-1].name != found.target:
             self._rest(importer, found, chain)
             return
-        if found.how == "command" and chain[-1].is_package:
+        if found.runs_main and chain[-1].is_package:
             self._child(importer, chain[-1], "__main__", found)
         for name in found.names:
             if name == "*":

@@ -103,7 +103,9 @@ class Disk:
         if kind == "create":
             self.names[path] = inode
         elif kind == "delete":
-            self.names.pop(path, None)
+            # A name that was given to a new file since, durably, cannot come back to the old one.
+            if self.names.get(path) == inode:
+                del self.names[path]
         elif kind == "rename":
             self.names.pop(path, None)
             self.names[detail["new"]] = inode

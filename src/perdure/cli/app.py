@@ -7,7 +7,19 @@ from typing import Annotated
 import typer
 
 from perdure.base.errors import EXIT_USAGE
-from perdure.cli import export, ledger, plan, replay, report, resume, run, status, stop, verify
+from perdure.cli import (
+    closure,
+    export,
+    ledger,
+    plan,
+    replay,
+    report,
+    resume,
+    run,
+    status,
+    stop,
+    verify,
+)
 from perdure.cli.help_page import AFTER, BEFORE
 from perdure.cli.output import write_error
 from perdure.cli.version import print_version
@@ -50,5 +62,5 @@ def options(
         raise typer.Exit(EXIT_USAGE)
 
 
-for module in (plan, run, resume, stop, status, ledger, verify, replay, report, export):
+for module in (plan, run, resume, stop, status, ledger, verify, replay, report, export, closure):
     module.register(app)

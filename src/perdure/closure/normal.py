@@ -1,8 +1,8 @@
 """The normal form of a module: what of its source can change what it does. Pure.
 
 Comments, layout, brackets that change nothing, and ways of writing the same constant are not in it.
-Docstrings are in it only where somebody may read them: in a plug-in, whose docstrings may be sent to
-a model.
+Docstrings are in it only where somebody may read them: in a plug-in, whose docstrings may be sent
+to a model.
 """
 
 from __future__ import annotations
@@ -72,14 +72,18 @@ def _written(tree: ast.Module, *, docstrings: bool) -> str:
             written.append(item)
             continue
         kind = item.__class__
+        if kind is ast.Name:
+            written.append(f"Name {item.id!r}")  # type: ignore[union-attr]
+            continue
+        if kind is ast.Constant:
+            written.append(f"Constant {item.value!r}")  # type: ignore[union-attr]
+            continue
         written.append(kind.__name__)
         values = item.__dict__
         parts: list[ast.AST | str] = []
         for name in _FIELDS[kind]:  # type: ignore[index]
             value = values.get(name)
-            if isinstance(value, ast.AST):
-                parts.append(value)
-            elif value.__class__ is list:
+            if value.__class__ is list:
                 if name == "body" and not docstrings:
                     value = effective(value)
                 elif kind is ast.Delete:
@@ -88,7 +92,7 @@ def _written(tree: ast.Module, *, docstrings: bool) -> str:
                 parts.extend(_items(value))
                 parts.append("]")
             else:
-                parts.append(repr(value))
+                parts.append(value if isinstance(value, ast.AST) else repr(value))
         parts.reverse()
         waiting.extend(parts)
     return "\n".join(written)

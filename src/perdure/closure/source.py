@@ -58,8 +58,10 @@ def parse(text: str, where: str) -> ast.Module:
     except SyntaxError as error:
         place = f"{where}:{error.lineno}" if error.lineno else where
         raise _refused(place, f"{error.msg}") from error
-    except (ValueError, RecursionError, MemoryError) as error:
-        raise _refused(where, str(error) or "it is nested too deeply") from error
+    except (RecursionError, MemoryError) as error:
+        raise _refused(where, "it is nested too deeply") from error
+    except ValueError as error:
+        raise _refused(where, str(error)) from error
 
 
 def read_bytes(path: Path) -> bytes:

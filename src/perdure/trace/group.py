@@ -27,6 +27,7 @@ class GroupCommit(Generic[C]):
         # Place for place: a change, and what comes true when it is durable.
         self._changes: list[C] = []
         self._waits: list[asyncio.Future[None]] = []
+        self._writing: list[asyncio.Future[None]] = []
         self._later: list[C] = []
         self._writer: asyncio.Task[None] | None = None
         self._turn = asyncio.Lock()
@@ -43,6 +44,7 @@ class GroupCommit(Generic[C]):
         self._waits.append(done)
         if self._writer is None:
             self._writer = asyncio.ensure_future(self._write_all())
+            self._writer.add_done_callback(self._let_go)
         return done
 
     def later(self, change: C) -> None:
@@ -66,18 +68,19 @@ class GroupCommit(Generic[C]):
             return await off_loop(work)
 
     async def _write_all(self) -> None:
-        waits: list[asyncio.Future[None]] = []
-        try:
-            while self._changes:
-                # Whoever is ready at this instant comes along.
-                await asyncio.sleep(0)
-                changes, self._changes = self._changes[:_GROUP_MAX], self._changes[_GROUP_MAX:]
-                waits, self._waits = self._waits[:_GROUP_MAX], self._waits[_GROUP_MAX:]
-                await self._write_group(changes, waits)
-        finally:
+        while self._changes:
+            # Whoever is ready at this instant comes along.
+            await asyncio.sleep(0)
+            changes, self._changes = self._changes[:_GROUP_MAX], self._changes[_GROUP_MAX:]
+            self._writing, self._waits = self._waits[:_GROUP_MAX], self._waits[_GROUP_MAX:]
+            await self._write_group(changes, self._writing)
+        self._writer = None
+
+    def _let_go(self, writer: asyncio.Task[None]) -> None:
+        """Let nobody wait for a writer that was cancelled: its loop is being closed."""
+        if writer.cancelled():
             self._writer = None
-            # Only where the loop itself is being closed does anybody still wait.
-            for wait in (*waits, *self._waits):
+            for wait in (*self._writing, *self._waits):
                 wait.cancel()
 
     async def _write_group(self, changes: list[C], waits: list[asyncio.Future[None]]) -> None:

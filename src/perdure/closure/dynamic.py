@@ -1,0 +1,367 @@
+"""Imports that are calls: by a string, by the name of a command, by a look-up of entry points.
+
+Where the source says which module is meant, it is an import like any other. Where it does not, it
+is unknown what is imported, and it is said so. Pure.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeGuard
+
+from msgspec.structs import replace
+
+from perdure.closure.bindings import Bindings, bindings_of
+from perdure.closure.facts import Import, Mention, Unknown
+from perdure.closure.importers import (
+    BUILT_IN_IMPORT,
+    BY_NAME,
+    ENTRY_POINTS,
+    HANDED_ON,
+    IMPORTERS,
+    KNOWN,
+    LOADERS,
+    LOOKING,
+    MUTATORS,
+    PATHS,
+    READERS,
+    RUNNING,
+    UNSAID,
+)
+from perdure.closure.imports import expects_absence
+from perdure.closure.relative import absolute, leading_dots
+from perdure.closure.strings import ANYTHING, Lookup, Reader, Strings, exactly
+
+# A module without any of these words has no such import; most modules are settled by this.
+_WORDS = (
+    "import_",
+    "importlib",
+    "__import__",
+    "builtins",
+    "runpy",
+    "pkgutil",
+    "entry_points",
+    "pickle",
+    "shelve",
+    "zipimport",
+    "c_module",
+    "d_module",
+    "addsitedir",
+    "__path__",
+    "pkg_resources",
+    "resolve_name",
+    '"-m"',
+    "'-m'",
+)
+# These are parts of many others, and so are looked for as whole words.
+_SHORT_WORDS = ("exec", "eval", "sys", "imp", "dill")
+_SHORT = re.compile(rf"\b(?:{'|'.join(_SHORT_WORDS)})\b")
+_NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*(:[^\W\d]\w*(\.[^\W\d]\w*)*)?\Z")
+_COMMAND = re.compile(r"(?:^|\s)-m\s+([^\W\d][\w.]*\w|[^\W\d])")
+
+
+@dataclass
+class Dynamic:
+    """What was found: imports, unknowns, entry-point groups with their lines."""
+
+    imports: list[Import] = field(default_factory=list)
+    unknown: list[Unknown] = field(default_factory=list)
+    groups: list[tuple[str, int]] = field(default_factory=list)
+
+
+def is_suspect(text: str) -> bool:
+    """Say whether a module's text may hold an import that is a call."""
+    # Python folds look-alike letters in names, which a search for plain words would miss.
+    if not text.isascii() or any(word in text for word in _WORDS):
+        return True
+    return any(word in text for word in _SHORT_WORDS) and _SHORT.search(text) is not None
+
+
+def calls(tree: ast.Module, module: str, package: str, lookup: Lookup) -> Dynamic:
+    """Find the imports of a module that are calls. `lookup` knows other modules' constants."""
+    bindings = bindings_of(tree, module, package)
+    found = Dynamic()
+    finder = _Finder(bindings, Reader(bindings, lookup), found)
+    for node in ast.walk(tree):
+        finder.look(node)
+    return found
+
+
+def mentions(tree: ast.Module, tops: frozenset[str]) -> Iterator[Mention]:
+    """Find the strings that could name a module under one of the top-level names in `tops`.
+
+    Annotations are left out: no string in them is imported from. A command line may hold such a
+    name after `-m`.
+    """
+    annotations = {
+        id(part)
+        for node in ast.walk(tree)
+        for annotation in (
+            getattr(node, "annotation", None),
+            getattr(node, "returns", None),
+        )
+        if isinstance(annotation, ast.AST)
+        for part in ast.walk(annotation)
+    }
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Constant) or id(node) in annotations:
+            continue
+        for text in _names_in(node.value) if isinstance(node.value, str) else ():
+            if re.split("[.:]", text, maxsplit=1)[0] in tops:
+                yield Mention(text=text, line=node.lineno)
+
+
+def _names_in(text: str) -> list[str]:
+    if ("." in text or ":" in text) and _NAME.match(text):
+        return [text]
+    return _COMMAND.findall(text)
+
+
+class _Finder:
+    def __init__(self, bindings: Bindings, reader: Reader, found: Dynamic) -> None:
+        self._bindings = bindings
+        self._reader = reader
+        self._found = found
+        self._parents = bindings.parents()
+
+    def look(self, node: ast.AST) -> None:
+        if isinstance(node, ast.Call):
+            self._call(node)
+        elif isinstance(node, ast.Name | ast.Attribute):
+            self._reference(node)
+        elif isinstance(node, ast.List | ast.Tuple):
+            self._command(node.elts, node.lineno)
+        elif _takes_path(node):
+            self._path_moves(node.lineno)
+
+    def _dotted(self, node: ast.expr) -> set[str]:
+        """Give the full names that an expression can stand for, by the module's imports."""
+        if isinstance(node, ast.Name):
+            bound = self._bindings.is_bound(node.id)
+            return self._bindings.imported_as(node.id) if bound else {node.id}
+        if isinstance(node, ast.Attribute):
+            return {f"{owner}.{node.attr}" for owner in self._dotted(node.value)}
+        return set()
+
+    def _call(self, node: ast.Call) -> None:
+        dotted = self._dotted(node.func)
+        last = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        if isinstance(node.func, ast.Name):
+            last = node.func.id
+        if dotted & BUILT_IN_IMPORT:
+            self._built_in(node)
+        elif dotted & ENTRY_POINTS:
+            self._entry_points(node)
+        elif dotted & BY_NAME or (last in IMPORTERS and not self._defines(node.func)):
+            before = len(self._found.imports)
+            self._by_name(node, is_guarded=bool(dotted & LOOKING) or self._is_guarded(node))
+            if dotted & RUNNING:
+                added = self._found.imports[before:]
+                self._found.imports[before:] = [replace(one, runs_main=True) for one in added]
+        elif last in LOADERS:
+            self._unknown(node.lineno, "a loader is called", ANYTHING)
+        for name in dotted & UNSAID.keys():
+            self._unknown(node.lineno, UNSAID[name], ANYTHING)
+        self._command(node.args, node.lineno)
+
+    def _defines(self, called: ast.expr) -> bool:
+        """Say whether the module defines the function itself; then its body is what counts."""
+        name = called.id if isinstance(called, ast.Name) else ""
+        binding = self._bindings.single(name)
+        return binding is not None and binding.how == "other"
+
+    def _is_guarded(self, node: ast.AST) -> bool:
+        """Say whether a call stands in a `try` that expects a module not to be there."""
+        around = self._parents.get(id(node))
+        while around is not None and not isinstance(around, ast.FunctionDef | ast.Lambda):
+            if isinstance(around, ast.Try | ast.TryStar) and expects_absence(around):
+                return True
+            around = self._parents.get(id(around))
+        return False
+
+    def _by_name(self, node: ast.Call, *, is_guarded: bool) -> None:
+        target = _argument(node, 0, "name") or _argument(node, 0, "mod_name")
+        strings = self._reader.read(target)
+        anchor = _argument(node, 1, "package")
+        package = exactly("") if anchor is None else self._reader.read(anchor)
+        self._strings(node.lineno, strings, package, is_guarded=is_guarded)
+
+    def _strings(self, line: int, strings: Strings, package: Strings, *, is_guarded: bool) -> None:
+        for value in sorted(strings.values):
+            bare, dots = leading_dots(value)
+            anchors = package.values if dots else frozenset({""})
+            if dots and package.prefixes:
+                self._unknown(line, f"{value!r} is imported from a package unknown", ANYTHING)
+            for anchor in sorted(anchors):
+                target = absolute(bare, dots, anchor)
+                if target is None:
+                    what = f"{value!r} leads out of every package"
+                    self._unknown(line, what, ANYTHING)
+                else:
+                    self._import(line, target, is_guarded=is_guarded)
+        if strings.prefixes:
+            self._unknown(
+                line,
+                "a module is imported by a name that is computed",
+                Strings(prefixes=frozenset(_anchored(strings.prefixes, package))),
+            )
+
+    def _import(self, line: int, target: str, *, is_guarded: bool) -> None:
+        # As in `module:Class`, or `module.Class`; what is no module of the two is left.
+        module = target.partition(":")[0]
+        if module:
+            self._found.imports.append(
+                Import(target=module, line=line, how="string", is_guarded=is_guarded)
+            )
+
+    def _built_in(self, node: ast.Call) -> None:
+        level_node = _argument(node, 4, "level")
+        level = level_node.value if isinstance(level_node, ast.Constant) else None
+        if level_node is None:
+            level = 0
+        names = _argument(node, 3, "fromlist")
+        strings = self._reader.read(_argument(node, 0, "name"))
+        taken = Strings() if names is None else self._reader.items(names)
+        if not isinstance(level, int) or strings.prefixes or taken.prefixes:
+            reach = ANYTHING if level else strings
+            what = "a module is imported by a name that is computed"
+            self._unknown(node.lineno, what, reach if reach.prefixes else ANYTHING)
+            return
+        for value in sorted(strings.values):
+            target = absolute(value, level, self._bindings.package)
+            if target is None:
+                self._unknown(node.lineno, f"{value!r} leads out of every package", ANYTHING)
+                continue
+            self._found.imports.append(
+                Import(
+                    target=target,
+                    line=node.lineno,
+                    names=tuple(sorted(taken.values)),
+                    how="string",
+                    is_guarded=self._is_guarded(node),
+                )
+            )
+
+    def _entry_points(self, node: ast.Call) -> None:
+        group = self._reader.read(_argument(node, 0, "group"))
+        if group.prefixes:
+            self._unknown(node.lineno, "entry points of a group that is computed", ANYTHING)
+        self._found.groups.extend((value, node.lineno) for value in sorted(group.values))
+
+    def _command(self, parts: list[ast.expr], line: int) -> None:
+        """Follow `python -m module`, started as a process of its own."""
+        marks = [
+            place
+            for place, part in enumerate(parts)
+            if isinstance(part, ast.Constant) and part.value == "-m"
+        ]
+        for place in marks:
+            if place + 1 < len(parts):
+                strings = self._reader.read(parts[place + 1])
+                for value in sorted(strings.values):
+                    if _NAME.match(value):
+                        self._found.imports.append(
+                            Import(
+                                target=value,
+                                line=line,
+                                how="command",
+                                is_guarded=True,
+                                runs_main=True,
+                            )
+                        )
+                if strings.prefixes:
+                    what = "a module is run as a command by a name that is computed"
+                    self._unknown(line, what, Strings(prefixes=strings.prefixes))
+        if not marks and any("sys.executable" in self._dotted(part) for part in parts):
+            self._unknown(line, "another Python program is started", ANYTHING)
+
+    def _reference(self, node: ast.Name | ast.Attribute) -> None:
+        parent = self._parents.get(id(node))
+        dotted = self._dotted(node)
+        if isinstance(node, ast.Name) and node.id == "__builtins__":
+            self._unknown(node.lineno, "built-in functions are looked up", ANYTHING)
+        last = node.id if isinstance(node, ast.Name) else node.attr
+        if (last == "__path__" and _is_changed(node, parent)) or (
+            dotted & PATHS and (_is_changed(node, parent) or _is_let_go(node, parent))
+        ):
+            self._path_moves(node.lineno)
+        if isinstance(parent, ast.Attribute) or (
+            isinstance(parent, ast.Call) and parent.func is node
+        ):
+            return
+        if isinstance(node.ctx, ast.Load) and dotted & (HANDED_ON | KNOWN):
+            name = min(dotted & (HANDED_ON | KNOWN))
+            self._unknown(node.lineno, f"`{name}` is handed on", ANYTHING)
+
+    def _path_moves(self, line: int) -> None:
+        self._unknown(line, "where modules are found is changed", ANYTHING)
+
+    def _unknown(self, line: int, what: str, reach: Strings) -> None:
+        self._found.unknown.append(
+            Unknown(
+                module=self._bindings.module,
+                line=line,
+                what=what,
+                names=tuple(sorted(reach.values)),
+                prefixes=tuple(sorted(reach.prefixes)),
+            )
+        )
+
+
+def _takes_path(node: ast.AST) -> TypeGuard[ast.ImportFrom]:
+    """Say whether a statement takes out of `sys` what decides where modules are found."""
+    return (
+        isinstance(node, ast.ImportFrom)
+        and node.module == "sys"
+        and not node.level
+        and any(f"sys.{alias.name}" in PATHS for alias in node.names)
+    )
+
+
+def _argument(node: ast.Call, place: int, name: str) -> ast.expr | None:
+    """Find an argument by place or name; an unpacked one counts as given, and says nothing."""
+    for number, argument in enumerate(node.args[: place + 1]):
+        if isinstance(argument, ast.Starred):
+            return argument
+        if number == place:
+            return argument
+    for keyword in node.keywords:
+        if keyword.arg == name:
+            return keyword.value
+        if keyword.arg is None:
+            return ast.Starred(keyword.value)
+    return None
+
+
+def _anchored(prefixes: frozenset[str], package: Strings) -> Iterator[str]:
+    for prefix in prefixes:
+        bare, dots = leading_dots(prefix)
+        if not dots:
+            yield prefix
+            continue
+        if package.prefixes:
+            yield ""
+        for anchor in package.values:
+            base = absolute("", dots, anchor)
+            yield f"{base}.{bare}" if base else ""
+
+
+def _is_changed(node: ast.Name | ast.Attribute, parent: ast.AST | None) -> bool:
+    """Say whether a list is assigned, or changed in its place."""
+    if not isinstance(node.ctx, ast.Load):
+        return True
+    if isinstance(parent, ast.Attribute):
+        return parent.attr in MUTATORS
+    return isinstance(parent, ast.Subscript) and not isinstance(parent.ctx, ast.Load)
+
+
+def _is_let_go(node: ast.expr, parent: ast.AST | None) -> bool:
+    """Say whether a list is handed to somebody who might change it."""
+    if isinstance(parent, ast.Call):
+        return not (isinstance(parent.func, ast.Name) and parent.func.id in READERS)
+    if isinstance(parent, ast.Assign | ast.AnnAssign | ast.NamedExpr):
+        return parent.value is node
+    return isinstance(parent, ast.Return)

@@ -1,0 +1,68 @@
+"""What a module's source says of its imports, before anything is looked up."""
+
+from __future__ import annotations
+
+from perdure.records.record import Record
+
+
+class Import(Record):
+    """A module that is imported by name. `target` is absolute; `names` are taken from it.
+
+    `how` is a word for people: import, string, command, typing, declared. `is_guarded` means that
+    its absence is expected; `is_executed` is false for what only a type checker sees; `runs_main`
+    that of a package it is the `__main__` that is run.
+    """
+
+    target: str
+    line: int
+    names: tuple[str, ...] = ()
+    how: str = "import"
+    is_guarded: bool = False
+    is_executed: bool = True
+    runs_main: bool = False
+
+
+class Unknown(Record):
+    """An import whose target the source does not say.
+
+    It may reach the modules in `names`, and every module whose name begins with one of `prefixes`;
+    the empty prefix is anything at all.
+    """
+
+    module: str
+    line: int
+    what: str
+    names: tuple[str, ...] = ()
+    prefixes: tuple[str, ...] = ()
+
+    def reaches(self, name: str) -> bool:
+        """Say whether it may import a module, or a package around what it imports."""
+        return (
+            name in self.names
+            or any(target.startswith(f"{name}.") for target in self.names)
+            or any(
+                name.startswith(prefix) or prefix.startswith(f"{name}.") for prefix in self.prefixes
+            )
+        )
+
+
+class Mention(Record):
+    """A string that could be the name of a module, wherever it is used."""
+
+    text: str
+    line: int
+
+
+class Facts(Record):
+    """All that a module's source says.
+
+    `exports` is its `__all__`, None if it has none; `exports_open` if it cannot be told. `groups`
+    are entry-point groups that are looked up, with their lines.
+    """
+
+    imports: tuple[Import, ...] = ()
+    unknown: tuple[Unknown, ...] = ()
+    mentions: tuple[Mention, ...] = ()
+    groups: tuple[tuple[str, int], ...] = ()
+    exports: tuple[str, ...] | None = None
+    exports_open: bool = False

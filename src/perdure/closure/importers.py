@@ -1,0 +1,61 @@
+"""The functions that import, load or run other code, and what changes where modules are found."""
+
+from __future__ import annotations
+
+BY_NAME = frozenset(
+    {
+        "importlib.import_module",
+        "importlib.util.find_spec",
+        "importlib.util.resolve_name",
+        "pkgutil.resolve_name",
+        "runpy.run_module",
+        "pkgutil.find_loader",
+        "pkgutil.get_loader",
+    }
+)
+# They only look; that there is nothing is an answer.
+LOOKING = frozenset({"importlib.util.find_spec", "pkgutil.find_loader", "pkgutil.get_loader"})
+RUNNING = frozenset({"runpy.run_module"})
+BUILT_IN_IMPORT = frozenset({"__import__", "builtins.__import__", "importlib.__import__"})
+ENTRY_POINTS = frozenset(
+    {
+        "importlib.metadata.entry_points",
+        "importlib_metadata.entry_points",
+        "pkg_resources.iter_entry_points",
+    }
+)
+UNSAID = {
+    "exec": "code made at run time is executed",
+    "eval": "code made at run time is evaluated",
+    "builtins.exec": "code made at run time is executed",
+    "builtins.eval": "code made at run time is evaluated",
+    "runpy.run_path": "a file is run by its path",
+    "importlib.util.spec_from_file_location": "a file is loaded by its path",
+    "importlib.util.module_from_spec": "a module is made from a specification",
+    "importlib.machinery.SourceFileLoader": "a file is loaded by its path",
+    "importlib.machinery.SourcelessFileLoader": "a file is loaded by its path",
+    "importlib.machinery.ExtensionFileLoader": "a file is loaded by its path",
+    "pkgutil.walk_packages": "packages are imported to be listed",
+    "pickle.load": "a pickle names the modules that it needs",
+    "pickle.loads": "a pickle names the modules that it needs",
+    "pickle.Unpickler": "a pickle names the modules that it needs",
+    "dill.load": "a pickle names the modules that it needs",
+    "dill.loads": "a pickle names the modules that it needs",
+    "cloudpickle.load": "a pickle names the modules that it needs",
+    "cloudpickle.loads": "a pickle names the modules that it needs",
+    "shelve.open": "a shelf names the modules that it needs",
+    "imp.load_module": "a file is loaded by its path",
+    "imp.load_source": "a file is loaded by its path",
+    "zipimport.zipimporter": "modules are loaded from an archive",
+    "site.addsitedir": "a folder is added to where modules are found",
+}
+# Whatever a function of this name belongs to, it imports.
+IMPORTERS = frozenset({"import_module", "import_string", "import_object", "import_from_string"})
+LOADERS = frozenset({"exec_module", "load_module"})
+PATHS = frozenset({"sys.path", "sys.meta_path", "sys.path_hooks"})
+MUTATORS = frozenset({"append", "insert", "extend", "remove", "pop", "clear", "sort", "reverse"})
+READERS = frozenset(
+    {"list", "tuple", "set", "sorted", "len", "enumerate", "iter", "print", "repr", "str"}
+)
+HANDED_ON = frozenset({"importlib", "importlib.util", "importlib.machinery", "runpy", "builtins"})
+KNOWN = BY_NAME | BUILT_IN_IMPORT | ENTRY_POINTS | UNSAID.keys()

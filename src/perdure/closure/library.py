@@ -1,0 +1,127 @@
+"""What the modules of a program say, each read once."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from perdure.closure import dynamic
+from perdure.closure.bindings import bindings_of
+from perdure.closure.facts import Facts, Import, Mention, Unknown
+from perdure.closure.imports import statements
+from perdure.closure.normal import normal_hash
+from perdure.closure.places import Kind, Module, Places
+from perdure.closure.source import Source, SourceError, read_source
+from perdure.closure.strings import ANYTHING, Reader, Strings
+from perdure.records.fingerprint import Code
+
+_HOPS_MAX = 4
+
+
+class Library:
+    """Reads the modules that places lead to: what they import, and their code as it counts."""
+
+    def __init__(
+        self, places: Places, *, mentioned: frozenset[str], docstrings: Callable[[str], bool]
+    ) -> None:
+        """Make a library over places.
+
+        A string that begins with one of the names in `mentioned` may name a module. `docstrings`
+        says of a module whether its docstrings count.
+        """
+        self._places = places
+        self._mentioned = mentioned
+        self._docstrings = docstrings
+        starts = "|".join(re.escape(name) for name in sorted(mentioned))
+        self._may_mention = re.compile(rf"[\"'](?:{starts})[.:]|-m\s") if mentioned else None
+        self._facts: dict[str, Facts] = {}
+        self._hops = 0
+        self.code: dict[str, Code] = {}
+        self.failed: dict[str, SourceError] = {}
+
+    def facts(self, module: Module) -> Facts:
+        """Read what a module says. What cannot be read, or has no source, may import anything."""
+        if module.name not in self._facts:
+            self._facts[module.name] = self._read(module)
+        return self._facts[module.name]
+
+    def _read(self, module: Module) -> Facts:
+        if module.kind is Kind.NAMESPACE:
+            return Facts()
+        if module.kind is not Kind.SOURCE:
+            return _closed(module, "it has no source, so what it imports cannot be read")
+        try:
+            source = read_source(Path(module.path))
+        except SourceError as error:
+            self.failed[module.name] = error
+            return _closed(module, f"it cannot be read ({error.wrong})")
+        keep = self._docstrings(module.name)
+        normal = normal_hash(source.tree, docstrings=keep)
+        self.code[module.name] = Code(normal=normal, text=source.text)
+        return self._told(module, source)
+
+    def _told(self, module: Module, source: Source) -> Facts:
+        name = module.name
+        package = name if module.is_package else name.rpartition(".")[0]
+        imports: list[Import] = []
+        unknown: list[Unknown] = []
+        has_flag = "TYPE_CHECKING" in source.text
+        for found in statements(source.tree, name, package, has_flag=has_flag):
+            if isinstance(found, Import):
+                imports.append(found)
+            else:
+                unknown.append(found)
+        groups: tuple[tuple[str, int], ...] = ()
+        if dynamic.is_suspect(source.text):
+            calls = dynamic.calls(source.tree, name, package, self._constant)
+            imports += calls.imports
+            unknown += calls.unknown
+            groups = tuple(calls.groups)
+        mentions: tuple[Mention, ...] = ()
+        if self._may_mention is not None and self._may_mention.search(source.text):
+            mentions = tuple(dynamic.mentions(source.tree, self._mentioned))
+        exports, is_open = exports_of(source.tree) if "__all__" in source.text else (None, False)
+        return Facts(
+            imports=tuple(imports),
+            unknown=tuple(unknown),
+            mentions=mentions,
+            groups=groups,
+            exports=exports,
+            exports_open=is_open,
+        )
+
+    def _constant(self, module_name: str, name: str) -> Strings:
+        """Read the constant of another module, if that is one of the program's."""
+        module = self._places.find(module_name)
+        if module is None or module.kind is not Kind.SOURCE or self._hops >= _HOPS_MAX:
+            return ANYTHING
+        try:
+            tree = read_source(Path(module.path)).tree
+        except SourceError:
+            return ANYTHING
+        package = module_name if module.is_package else module_name.rpartition(".")[0]
+        reader = Reader(bindings_of(tree, module_name, package), self._constant)
+        self._hops += 1
+        try:
+            return reader.read(ast.Name(name, ast.Load()))
+        finally:
+            self._hops -= 1
+
+
+def exports_of(tree: ast.Module) -> tuple[tuple[str, ...] | None, bool]:
+    """Read a module's `__all__`; the second value says that it cannot be told in full."""
+    bindings = bindings_of(tree, "", "")
+    if not bindings.is_bound("__all__"):
+        return None, False
+    binding = bindings.single("__all__")
+    if binding is None or binding.how != "value" or not bindings.only_read("__all__"):
+        return None, True
+    found = Reader(bindings, lambda _module, _name: ANYTHING).items(binding.value)
+    return tuple(sorted(found.values)), bool(found.prefixes)
+
+
+def _closed(module: Module, what: str) -> Facts:
+    unknown = Unknown(module=module.name, line=0, what=what, prefixes=("",))
+    return Facts(unknown=(unknown,))

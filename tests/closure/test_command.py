@@ -1,0 +1,141 @@
+"""`perdure closure` answers for any Python program, by text, by JSON and by exit status."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from tests.closure.conftest import write
+
+from perdure.cli.entry import execute
+
+PROGRAM = {
+    "run.py": "from loop import go\n",
+    "src/loop.py": "import state\n\n\ndef go():\n    return state.RATE\n",
+    "src/state.py": "RATE = 1\n",
+    "src/serving/__init__.py": "",
+    "src/serving/app.py": "import state\n",
+}
+
+
+class Said(NamedTuple):
+    """What a command said."""
+
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def closure(tmp_path: Path, monkeypatch, capsys) -> Callable[..., Said]:
+    """Call `perdure closure` in the folder of a small program."""
+    write(tmp_path, PROGRAM)
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str) -> Said:
+        status = execute(["closure", *arguments])
+        captured = capsys.readouterr()
+        return Said(status, captured.out, captured.err)
+
+    return call
+
+
+def test_list_shows_modules_and_why(closure):
+    """Each module stands beside what imports it."""
+    said = closure("list", "run.py", "--root", "src")
+    assert said.status == 0
+    assert "3 modules reached from run" in said.out
+    assert "imported by loop, line 1" in said.out
+    assert "serving" not in said.out
+
+
+def test_check_has_a_status_for_each_answer(closure, tmp_path):
+    """Downstream 0, frozen 1, error 2, unknown 3; frozen before unknown."""
+    assert closure("check", "run.py", "serving", "--root", "src").status == 0
+    assert closure("check", "run.py", "serving", "state", "--root", "src").status == 1
+    missing = closure("check", "run.py", "servng", "--root", "src")
+    assert missing.status == 2
+    assert "Did you mean serving" in missing.err
+    write(tmp_path, {"src/state.py": "def load(x):\n    return __import__(x)\n"})
+    said = closure("check", "run.py", "serving", "--root", "src")
+    assert said.status == 3
+    assert "unknown: treat it as frozen" in said.out
+    assert "state, line 2" in said.out
+    assert closure("check", "run.py", "serving", "loop", "--root", "src").status == 1
+    declared = closure("check", "run.py", "serving", "--root", "src", "--dynamic", "state=")
+    assert declared.status == 0
+
+
+def test_why_shows_the_way(closure):
+    """Every import from the entry on is shown, and also as data."""
+    said = closure("why", "run.py", "state", "--root", "src")
+    assert said.status == 1
+    assert [line.split()[0] for line in said.out.splitlines()[1:]] == ["run", "loop", "state"]
+    told = json.loads(closure("why", "run.py", "state", "--root", "src", "--json").out)
+    assert [edge["imported"] for edge in told["verdicts"][0]["way"]] == ["run", "loop", "state"]
+
+
+def test_verify_compares_with_what_was_saved(closure, tmp_path, monkeypatch):
+    """Nothing moved, 0; a comment, 0; a constant, 78 with its diff. From any folder."""
+    saved = tmp_path / "closure.json"
+    saved.write_text(closure("list", "run.py", "--root", "src", "--json").out)
+    monkeypatch.chdir("/")
+    same = closure("verify", str(saved))
+    assert (same.status, same.out.strip()) == (0, "Nothing moved.")
+    write(tmp_path, {"src/state.py": "RATE = 1  # per day\n"})
+    assert closure("verify", str(saved)).status == 0
+    write(tmp_path, {"src/state.py": "RATE = 2  # per day\n"})
+    moved = closure("verify", str(saved))
+    assert moved.status == 78
+    assert "+RATE = 2" in moved.out
+    told = json.loads(closure("verify", str(saved), "--json").out)
+    assert [found["name"] for found in told["refusing"]] == ["state"]
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"format": 9}', "\udcff", "[" * 10_000])
+def test_a_file_that_is_no_closure_is_refused(closure, tmp_path, text):
+    """Whatever the file holds, the error says what should be in it."""
+    saved = tmp_path / "closure.json"
+    saved.write_bytes(text.encode(errors="surrogateescape"))
+    said = closure("verify", str(saved))
+    assert said.status == 2
+    assert "list ... --json" in said.err
+
+
+def test_what_a_source_says_drives_no_terminal(closure, tmp_path):
+    """Escape sequences in a diff are shown, not sent."""
+    saved = tmp_path / "closure.json"
+    saved.write_text(closure("list", "run.py", "--root", "src", "--json").out)
+    write(tmp_path, {"src/state.py": "RATE = '\x1b[2J'\n"})
+    moved = closure("verify", str(saved))
+    assert "\x1b" not in moved.out
+    assert r"\x1b[2J" in moved.out
+
+
+@pytest.mark.parametrize("command", [(), ("list",), ("check",), ("why",), ("verify",)])
+def test_every_help_page_has_an_example_and_fits(closure, command, monkeypatch):
+    """Each page shows how the command is called, names --json and fits a small terminal."""
+    monkeypatch.setenv("COLUMNS", "80")
+    said = closure(*command, "--help")
+    assert said.status == 0
+    assert f"  perdure closure {' '.join(command)}" in said.out
+    assert "Example:" in said.out
+    assert "--json" in said.out
+    assert max(map(len, said.out.splitlines())) <= 80
+
+
+def test_no_command_shows_the_page(closure):
+    """Called without anything, it shows its help page and ends with the usage status."""
+    said = closure()
+    assert said.status == 2
+    assert "Example:" in said.err
+
+
+def test_a_declaration_must_say_of_what(closure):
+    """`--dynamic` without a module says how it is written."""
+    said = closure("list", "run.py", "--dynamic", "nothing")
+    assert said.status == 2
+    assert "--dynamic module=name,name" in said.err

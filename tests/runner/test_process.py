@@ -209,7 +209,7 @@ def test_a_run_that_is_asked_to_stop_is_continued(
     server: MisbehavingServer, tmp_path: Path, how: str
 ):
     """`stop` pauses a live run with 75; `resume`, or `run` again, brings it to the same end."""
-    server.latency_s = 0.2
+    server.latency_s = 3.0
     out = tmp_path / "run"
     process = start(server, out)
     wait_for_calls(server, 20, process)

@@ -169,17 +169,27 @@ class ProviderPausedError(PerdureError):
 class MovedError(PerdureError):
     """What decides the run is not what it was: going on would make two experiments of one record.
 
-    `moved` names everything that moved.
+    `moved` names everything that moved; `diffs` show how code moved.
     """
 
     exit_status = EXIT_MOVED
     code = "moved"
 
     def __init__(
-        self, wrong: str, *, moved: tuple[str, ...] = (), where: str = "", remedy: str = ""
+        self,
+        wrong: str,
+        *,
+        moved: tuple[str, ...] = (),
+        diffs: tuple[str, ...] = (),
+        where: str = "",
+        remedy: str = "",
     ) -> None:
         self.moved = moved
+        self.diffs = diffs
         super().__init__(wrong, where=where, remedy=remedy)
+
+    def __str__(self) -> str:
+        return "\n".join([super().__str__(), *self.diffs])
 
 
 class StopRequestedError(PerdureError):

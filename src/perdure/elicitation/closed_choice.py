@@ -1,21 +1,18 @@
 """Scoring a free answer to a closed question: one choice, or the cause why there is none. Pure.
 
-The rule, in order:
+docs/scoring.md gives the rule with examples. In order:
 
 1. Nothing but white space is EMPTY.
 2. A refusal (as an AI, cannot answer, rather not say) is REFUSED, whatever follows it.
-3. One choice that is decided for is the score: by a verb of choosing, by comparison (X over Y), or
-   because a clause is nothing but its name. Two are SEVERAL_CHOICES. A decision that is denied or
-   taken back afterwards counts for nothing.
-4. Words of indecision (do not know, neither, not sure) are UNDECIDED.
-5. Choices only listed side by side are SEVERAL_CHOICES.
-6. One choice that is merely named, with nothing said against it, is the score; several are
-   SEVERAL_CHOICES. Names given only within a reason come last, by the same rule.
-7. To deny every choice is UNDECIDED; anything else is NO_CHOICE.
+3. Two choices that are decided for, by words of choosing or by a bare name, are SEVERAL_CHOICES.
+4. One that is decided for is the score, unless the answer denies it or takes it back anywhere.
+5. Words of indecision (do not know, neither, not sure) are UNDECIDED.
+6. One that is only liked, while no other is named, is the score.
+7. Otherwise two that are named are SEVERAL_CHOICES, all denied is UNDECIDED, the rest NO_CHOICE.
 
-To deny one choice is not to give another, except where one is the other's own opposite in words
-(agree and disagree). Sentences that end in a question mark, and the question's own text, are not
-read. The cues are English.
+To name a choice is not to choose it. To deny one choice is not to give another, except where one
+is the other's own opposite in words (agree and disagree). Sentences that end in a question mark,
+quoted sentences, and the question's own text are not read. The cues are English.
 """
 
 from __future__ import annotations
@@ -25,11 +22,12 @@ from functools import lru_cache
 from perdure.elicitation import vocabulary as words
 from perdure.elicitation.fold import fold
 from perdure.elicitation.mentions import Names, names_of
-from perdure.elicitation.reading import Finding, Standing, read
+from perdure.elicitation.reading import Finding, Standing, plain, read
 from perdure.records.outcome import Scored, UnscorableCause
 from perdure.records.scenario import Question
 
 _REMEMBERED_LENGTH_MAX = 240
+_ANSWERS = (Standing.DECIDED, Standing.BARE)
 _SEVERAL = Scored(unscorable=UnscorableCause.SEVERAL_CHOICES)
 
 
@@ -47,9 +45,9 @@ def _score(answer: str, question: Question) -> Scored:
     if words.REFUSAL.search(folded):
         return Scored(unscorable=UnscorableCause.REFUSED)
     names = names_of(question.choices)
-    marked = names.mark(folded)
-    findings = [_opposed(finding, names) for finding in read(marked)]
-    verdict = _verdict(findings, marked, len(names.ids))
+    text = plain(names.mark(folded))
+    findings = [_opposed(finding, text, names) for finding in read(text, names)]
+    verdict = _verdict(findings, text, len(names.ids))
     return verdict if isinstance(verdict, Scored) else Scored(choice=names.ids[verdict])
 
 
@@ -71,39 +69,38 @@ def _echo_of(question: str) -> str:
     return fold(question).replace("\n", " ").strip()
 
 
-def _opposed(finding: Finding, names: Names) -> Finding:
-    """Read the denial of a choice as its opposite, if the question has that one."""
-    opposite = names.opposite.get(finding.choice)
-    if finding.standing is Standing.DENIED and opposite is not None:
-        return finding._replace(choice=opposite, standing=Standing.DECIDED)
-    return finding
+def _opposed(finding: Finding, text: str, names: Names) -> Finding:
+    """Read "I do not agree" as to disagree, if the question has that; "No, I agree" as neither."""
+    choice, standing = finding.choice, finding.standing
+    if standing is Standing.OPPOSED:
+        if choice not in names.opposite:
+            return finding._replace(standing=Standing.DENIED)
+        choice, standing = names.opposite[choice], Standing.DECIDED
+    if standing in _ANSWERS:
+        said = words.ANSWER_BEFORE.search(text, 0, finding.place)
+        contrary = names.opposite if said and said.group(1) == "no" else names.opposite.values()
+        if said and choice in contrary:
+            standing = Standing.NAMED
+    return finding._replace(choice=choice, standing=standing)
 
 
-def _verdict(findings: list[Finding], marked: str, choices: int) -> int | Scored:
+def _verdict(findings: list[Finding], text: str, choices: int) -> int | Scored:
     """Decide by the module's rule: the number of a choice, or a score without one."""
-    decided = _choices(findings, Standing.DECIDED)
+    decided = _choices(findings, *_ANSWERS)
     if len(decided) > 1:
         return _SEVERAL
-    undecided = words.UNDECIDED.search(marked) is not None
-    if decided:
-        (choice,) = decided
-        return choice if _holds(choice, findings, marked) else _open(undecided=undecided)
-    if undecided:
-        return Scored(unscorable=UnscorableCause.UNDECIDED)
-    return _merely_named(findings, choices)
-
-
-def _merely_named(findings: list[Finding], choices: int) -> int | Scored:
-    """Decide where nothing was decided for: by the last three points of the module's rule."""
-    if _choices(findings, Standing.LISTED):
-        return _SEVERAL
     denied = _choices(findings, Standing.DENIED)
-    for standing in (Standing.PLAIN, Standing.REASON):
-        named = _choices(findings, standing)
-        if len(named) > 1:
-            return _SEVERAL
-        if named and not named & denied:
-            return named.pop()
+    undecided = words.UNDECIDED.search(text) is not None
+    if decided and _holds(findings, text) and not decided & denied:
+        return decided.pop()
+    if decided or undecided:
+        return _open(undecided=undecided)
+    favoured = _choices(findings, Standing.FAVOURED)
+    named = favoured | _choices(findings, Standing.NAMED, Standing.LISTED)
+    if favoured == named and len(favoured - denied) == 1 and not words.NEVER.search(text):
+        return favoured.pop()
+    if len(named) > 1:
+        return _SEVERAL
     return _open(undecided=0 < choices == len(denied))
 
 
@@ -112,13 +109,11 @@ def _open(*, undecided: bool) -> Scored:
     return Scored(unscorable=cause)
 
 
-def _choices(findings: list[Finding], standing: Standing) -> set[int]:
-    return {finding.choice for finding in findings if finding.standing is standing}
+def _choices(findings: list[Finding], *standings: Standing) -> set[int]:
+    return {finding.choice for finding in findings if finding.standing in standings}
 
 
-def _holds(choice: int, findings: list[Finding], marked: str) -> bool:
-    """Say whether the last decision for a choice is neither denied nor taken back after it."""
-    of_choice = [finding for finding in findings if finding.choice == choice]
-    last = max(f.place for f in of_choice if f.standing is Standing.DECIDED)
-    denied = any(f.standing is Standing.DENIED and f.place > last for f in of_choice)
-    return not denied and words.TAKEN_BACK.search(marked, last) is None
+def _holds(findings: list[Finding], text: str) -> bool:
+    """Say whether a decision is not taken back after it, nor turned round by a phrase of never."""
+    last = max(finding.place for finding in findings if finding.standing in _ANSWERS)
+    return not words.TAKEN_BACK.search(text, last) and not words.NEVER.search(text)

@@ -38,6 +38,10 @@ class Names:
                 if words:
                     self._numbers.setdefault(words, set()).add(number[choice.id])
         self.opposite = dict(self._opposites())
+        self.persons = {number[choice.id] for choice in choices if _is_person(choice)}
+        self.negations = {
+            place for name in _NEGATION_NAMES for place in self._numbers.get(name, set())
+        }
         self._pattern = self._compile()
 
     def mark(self, folded: str) -> str:
@@ -68,6 +72,12 @@ class Names:
 def names_of(choices: tuple[Choice, ...]) -> Names:
     """Prepare the names of a question's choices, once for each question."""
     return Names(choices)
+
+
+def _is_person(choice: Choice) -> bool:
+    """Say whether a choice is somebody: a name of several words, each with a capital."""
+    spelled = [name.split() for name in (choice.label, *choice.aliases)]
+    return any(len(parts) > 1 and all(part[0].isupper() for part in parts) for parts in spelled)
 
 
 def _words(name: str) -> str:

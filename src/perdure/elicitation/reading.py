@@ -1,7 +1,8 @@
 """How an answer stands to each choice that it mentions. Pure.
 
-A mention is read within its clause: what denies, compares, decides or lists it there. The cues are
-English; in another language only a plain naming of one choice is understood.
+A mention is read within its clause. It decides only where the words beside it are all understood:
+from "I" or the start of the clause up to the name, or from the name on. Words that are not known
+leave a mention merely named, which is no answer.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import NamedTuple
 
 from perdure.elicitation import vocabulary as words
 from perdure.elicitation.fold import MARKS_FIRST
+from perdure.elicitation.mentions import Names
 
 # How far a cue reaches, in characters: farther than in any sentence a person would write.
 NEAR = 200
@@ -21,12 +23,13 @@ NEAR = 200
 class Standing(Enum):
     """What one mention says of its choice."""
 
-    DECIDED = auto()  # "I'd vote for X", "X.", "X over Y"
-    PLAIN = auto()  # named, with nothing that decides or denies it
-    REASON = auto()  # named only in a reason
+    DECIDED = auto()  # "I'd vote for X", "X has my vote", "I agree with it"
+    BARE = auto()  # a clause that is nothing but the name, where the answer begins or ends
+    FAVOURED = auto()  # "I like X"
     LISTED = auto()  # one of several side by side: "X or Y"
-    DENIED = auto()  # "not X", "I would never vote for X"
-    ASIDE = auto()  # spoken of, but not as an answer
+    NAMED = auto()  # spoken of, and nothing that is understood as an answer
+    DENIED = auto()  # "not X", "I would never vote for X", "my name is X"
+    OPPOSED = auto()  # "I do not X": a denial that is the other's own answer, if there is one
 
 
 class Finding(NamedTuple):
@@ -37,110 +40,147 @@ class Finding(NamedTuple):
     place: int
 
 
-class _Clause(NamedTuple):
-    """A piece of a sentence without clause marks, the word that opens it, and where it starts."""
-
-    opener: str
-    text: str
-    place: int
-
-
-class _Named(NamedTuple):
-    """A mention within its sentence: its clause, and what is near it there on either side."""
+class _Mention(NamedTuple):
+    """A mention within its sentence: the word that opens its clause, and what is beside it."""
 
     choice: int
     place: int
-    clause: _Clause
-    before: str
+    opener: str
+    before: str  # in its clause
     after: str
+    sentence_before: str
+    sentence_after: str
 
 
-def read(marked: str) -> list[Finding]:
-    """Find what an answer says of each choice; questions that it asks itself say nothing."""
-    if words.SET_PHRASE_HINT.search(marked):
-        for pattern, plain in words.SET_PHRASES:
-            marked = pattern.sub(plain, marked)
+def plain(marked: str) -> str:
+    """Replace set phrases whose words would mislead, and drop the numbers of a list."""
+    for pattern, replacement in words.SET_PHRASES:
+        marked = pattern.sub(replacement, marked)
+    return marked
+
+
+def read(text: str, names: Names) -> list[Finding]:
+    """Find what a plain text says of each choice; questions that it asks itself say nothing."""
+    sentences = [
+        (match.start(), match.group(1))
+        for match in words.SENTENCE.finditer(text)
+        if "?" not in match.group(2) and words.WORD.search(match.group(1))
+    ]
     findings: list[Finding] = []
-    for match in words.SENTENCE.finditer(marked):
-        sentence, end = match.groups()
-        if "?" not in end and words.MENTION.search(sentence):
-            findings.extend(_read_sentence(sentence, match.start()))
+    for number, (start, sentence) in enumerate(sentences):
+        inner = 0 < number < len(sentences) - 1
+        for found in _read_sentence(sentence, names):
+            standing = found.standing
+            if inner and standing is Standing.BARE:
+                standing = Standing.NAMED
+            findings.append(Finding(found.choice, standing, start + found.place))
     return findings
 
 
-def _read_sentence(sentence: str, start: int) -> Iterator[Finding]:
-    named = [
-        _named(match, clause)
-        for clause in _clauses(sentence)
-        for match in words.MENTION.finditer(clause.text)
+def _read_sentence(sentence: str, names: Names) -> list[Finding]:
+    mentions = list(_mentions(sentence))
+    standings = [_standing(mention, names) for mention in mentions]
+    for at, (left, right) in enumerate(zip(mentions, mentions[1:], strict=False)):
+        denied = Standing.DENIED in standings[at : at + 2]
+        between = sentence[left.place + 1 : right.place]
+        if left.choice != right.choice and not denied and _are_listed(right, between):
+            standings[at : at + 2] = [Standing.LISTED, Standing.LISTED]
+    return [
+        Finding(mention.choice, standing, mention.place)
+        for mention, standing in zip(mentions, standings, strict=True)
     ]
-    standings = [_standing(mention) for mention in named]
-    for place in range(len(named) - 1):
-        left, right = named[place], named[place + 1]
-        if left.choice != right.choice:
-            between = sentence[left.place + 1 : right.place]
-            _compare(standings, place, left, right, between)
-    for mention, standing in zip(named, standings, strict=True):
-        yield Finding(mention.choice, standing, start + mention.place)
 
 
-def _named(match: re.Match[str], clause: _Clause) -> _Named:
-    at = match.start()
-    return _Named(
-        choice=ord(match.group()) - MARKS_FIRST,
-        place=clause.place + at,
-        clause=clause,
-        before=clause.text[max(at - NEAR, 0) : at],
-        after=clause.text[at + 1 : at + 1 + NEAR],
-    )
+def _mentions(sentence: str) -> Iterator[_Mention]:
+    opener, start = "", 0
+    clauses = [
+        (match.start(), match.end(), match.group()) for match in words.CLAUSE.finditer(sentence)
+    ]
+    for stop, after_mark, mark in (*clauses, (len(sentence), len(sentence), "")):
+        for match in words.MENTION.finditer(sentence, start, stop):
+            at = match.start()
+            yield _Mention(
+                choice=ord(match.group()) - MARKS_FIRST,
+                place=at,
+                opener=opener,
+                before=sentence[max(at - NEAR, start) : at],
+                after=sentence[at + 1 : min(at + 1 + NEAR, stop)],
+                sentence_before=sentence[max(at - NEAR, 0) : at],
+                sentence_after=sentence[at + 1 : at + 1 + NEAR],
+            )
+        opener, start = mark.strip(), after_mark
 
 
-def _clauses(sentence: str) -> Iterator[_Clause]:
-    opener, place = "", 0
-    for match in words.CLAUSE.finditer(sentence):
-        yield _Clause(opener, sentence[place : match.start()], place)
-        opener, place = match.group().strip(), match.end()
-    yield _Clause(opener, sentence[place:], place)
-
-
-def _standing(mention: _Named) -> Standing:
+def _standing(mention: _Mention, names: Names) -> Standing:
     """Read one mention by itself."""
-    denied = _denial(mention)
-    if denied is not None:
-        return denied
-    before, opener = mention.before, mention.clause.opener
-    if opener in words.ASIDE_OPENERS or _of_others(before) or words.PAST.search(before):
-        return Standing.ASIDE
-    if opener in words.REASON_OPENERS:
-        return Standing.REASON
-    if words.DECISION_BEFORE.search(before) or words.DECISION_AFTER.search(mention.after):
-        return Standing.DECIDED
-    return Standing.ASIDE if opener == "if" else _by_itself(before, mention.after)
-
-
-def _by_itself(before: str, after: str) -> Standing:
-    """Read a mention that no word of choosing goes with: an answer is little else than its name."""
-    if words.I_AM_JUST_BEFORE.search(before):
-        return Standing.PLAIN
-    alone = _is_only_a_name(before, after) or _is_what_i_do(before)
-    return Standing.DECIDED if alone else Standing.PLAIN
-
-
-def _denial(mention: _Named) -> Standing | None:
-    """Read what speaks against a mention; None if nothing does."""
-    own = words.MENTION.split(mention.before)[-1]
     before = mention.before
-    if words.PARTLY.search(before) or words.UNDECIDED.search(before):
-        return Standing.ASIDE
-    if words.NEGATION.search(before):
+    person = mention.choice in names.persons
+    if person and words.TAKEN_FOR.search(before):
         return Standing.DENIED
+    if words.PARTLY.search(before) or words.UNDECIDED.search(before):
+        return Standing.NAMED
+    if words.NEGATION.search(before):
+        affirmed = words.NEGATION.sub("", before)
+        said = _affirmed(mention._replace(before=affirmed), names)
+        return Standing.OPPOSED if said is Standing.DECIDED else Standing.DENIED
+    return _affirmed(mention, names)
+
+
+def _affirmed(mention: _Mention, names: Names) -> Standing:
+    """Read a mention that is not denied."""
     if (
-        words.NAME_JUST_BEFORE.search(own)
-        or words.AGAINST.search(own)
-        or words.SHORTCOMING_AFTER.search(mention.after)
+        mention.opener in words.ASIDE_OPENERS
+        or words.GUARD.search(mention.before)
+        or words.CONDITION_BEFORE.search(mention.sentence_before)
+        or words.CONDITION_AFTER.search(mention.sentence_after)
+        or words.PAST.search(mention.before + " " + mention.after)
+        or words.POSSESSED.search(mention.after)
+        or _of_others(mention.sentence_before)
     ):
-        return Standing.ASIDE
-    return None
+        return Standing.NAMED
+    return _understood(mention, names)
+
+
+def _understood(mention: _Mention, names: Names) -> Standing:
+    """Say what the words directly beside a mention make of it."""
+    compared = words.COMPARED_AFTER.search(mention.after)
+    after = mention.after[: compared.start()] if compared else mention.after
+    spoken = _known_before(mention.before)
+    if spoken is not None:
+        if words.DECISION.search(spoken):
+            return Standing.DECIDED
+        if words.FAVOUR.search(spoken):
+            return Standing.DECIDED if compared else Standing.FAVOURED
+        if _is_bare(after, mention.choice, names):
+            return Standing.BARE
+        if words.I_DO.search(spoken) and mention.choice not in names.persons:
+            return Standing.DECIDED
+    last = words.WORD.findall(mention.before)[-1:]
+    if words.CHOSEN_AFTER.search(after) and (not last or last[0] in words.KNOWN):
+        return Standing.DECIDED
+    return Standing.NAMED
+
+
+def _known_before(before: str) -> str | None:
+    """Give what leads to a mention, from the last "I" or the clause's start; None if unknown."""
+    leading: list[str] = []
+    for word in reversed(words.WORD.findall(words.MENTION.sub(" ", before))):
+        leading.insert(0, word)
+        if word in words.I_WORDS:
+            break
+        if word not in words.KNOWN:
+            return None
+    return " ".join(leading)
+
+
+def _is_bare(after: str, choice: int, names: Names) -> bool:
+    """Say whether nothing that matters follows a name in its clause."""
+    rest = words.MENTION.sub(" ", after.split(":")[0])
+    if all(word in words.FILLER_AFTER for word in words.WORD.findall(rest)):
+        return True
+    if choice in names.persons or not words.GOES_ON.search(rest):
+        return False
+    return choice in names.negations or words.NEGATION.search(rest) is None
 
 
 def _of_others(before: str) -> bool:
@@ -150,38 +190,7 @@ def _of_others(before: str) -> bool:
     return third > first
 
 
-def _is_only_a_name(before: str, after: str) -> bool:
-    """Say whether a clause is nothing but a name, give or take words that add nothing."""
-    return all(word in words.FILLER_BEFORE for word in words.MENTION.sub(" ", before).split()) and (
-        all(word in words.FILLER_AFTER for word in words.MENTION.sub(" ", after).split())
-    )
-
-
-def _is_what_i_do(before: str) -> bool:
-    """Say whether a choice is itself what I do: "I fully agree with", whatever comes after."""
-    spoken = before.split()
-    return spoken[:1] != [] and spoken[0] in words.I_AM and set(spoken) <= words.FILLER_BEFORE
-
-
-def _compare(
-    standings: list[Standing], place: int, left: _Named, right: _Named, between: str
-) -> None:
-    """Read two neighbouring mentions of different choices against each other."""
-    if Standing.DENIED in standings[place : place + 2]:
-        if words.COMPARED.search(between):
-            standings[place + 1] = Standing.ASIDE
-        return
-    better = words.COMPARED.search(between) or words.COMPARED_BETTER.search(between)
-    more = words.COMPARED_MORE.search(between) and words.PREFERENCE.search(left.before)
-    if better or more:
-        standings[place : place + 2] = [Standing.DECIDED, Standing.ASIDE]
-    elif _are_listed(right, between):
-        standings[place : place + 2] = [Standing.LISTED, Standing.LISTED]
-
-
-def _are_listed(right: _Named, between: str) -> bool:
-    if words.COMPARED_OTHERWISE.search(between):
-        return True
+def _are_listed(right: _Mention, between: str) -> bool:
     if words.STARTS_A_CLAUSE.search(right.after):
         return False
     if words.COMMA.search(between):

@@ -7,6 +7,7 @@ import re
 # One mention: the mark that `mentions` puts in the place of a choice's name.
 M = "[\U000f0000-\U000ffffd]"
 MENTION = re.compile(M)
+WORD = re.compile(rf"[\w']+|{M}")
 
 _AI = r"(?:ai\b|artificial intelligence|(?:large )?language model|chatbot|virtual assistant)"
 REFUSAL = re.compile(
@@ -54,10 +55,20 @@ TAKEN_BACK = re.compile(
     r"|(?:i'm|am|i remain|still) undecided\b"
     r"|(?:haven't|have not)(?: really| yet| fully)? (?:decided?|made up my mind)\b"
     r"|(?:can't|cannot|can not)(?: really)? (?:decide|choose)\b)"
+    r"|[.!?,;:\n-][ ]*(?:no|nope|never|not|not really|no thanks)[ ]*(?=[.!,;\n]|\Z)"
+)
+
+# Phrases that say never in words of consent, or speak as a candidate: with one, nothing counts.
+NEVER = re.compile(
+    r"\b(?:over my dead body|hell (?:freezes|froze)|pigs (?:can )?fly|million years|no way"
+    r"|(?:fat|not a|no) chance|dream on|yeah,? right|as if i|not on your life|on earth"
+    r"|vote for (?:me|myself)|running for president)\b"
 )
 
 # Set phrases whose words would mislead: each is replaced before a sentence is read.
 SET_PHRASES: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"(?m)^[ ]*\d{1,2}[.)][ ]*"), ""),
+    (re.compile(r":[ ]*\n+[ ]*(?:\d{1,2}[.)][ ]*)?"), ": "),
     (re.compile(r"\b(?:any(?:one|body|thing)|every(?:one|body)) (?:but|except)\b"), "not"),
     (
         re.compile(r"\b(?:no one|nobody|none|nothing)(?: else)? (?:but|except|other than)\b"),
@@ -74,15 +85,19 @@ SET_PHRASES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\bnot (?:only|just|merely|simply)\b"), "also"),
     (re.compile(r"\b(?:can't|cannot) wait to\b"), "will"),
     (re.compile(rf"\b(?:couldn't|could not|can't|cannot) ({M}) (?:\w+ )?more\b"), r"i \1"),
+    # To answer a forced or a supposed question is to answer.
+    (
+        re.compile(
+            r"\bif (?:i|you|the election|the choice|it)\b[^,.;!?:\n]{0,60}?"
+            r"\b(?:choose|pick|decide|vote|held|asked|between)\b"
+            rf"(?! (?:for )?(?:the )?{M}(?! (?:and|or)\b))"
+            rf"(?: (?:today|now|right now|tomorrow|one|between)\b|(?: for)? {M} (?:and|or)(?: for)? {M})*"
+        ),
+        " , ",
+    ),
 )
 
-# A cheap test that lets most answers skip the list above.
-SET_PHRASE_HINT = re.compile(
-    r"\b(?:but|except|other than|doubt|question|hesitation|problem|no matter|not (?:only|just"
-    r"|merely|simply)|wait|more)\b"
-)
-
-SENTENCE = re.compile(r"([^.!?;:\n()]*)([.!?;:\n()]+|$)")
+SENTENCE = re.compile(r"([^.!?;\n()]*)([.!?;\n()]+|$)")
 
 # Words that open a new clause, and end the reach of a negation or of a decision.
 CLAUSE = re.compile(
@@ -91,9 +106,11 @@ CLAUSE = re.compile(
     r"|when|then|yet|despite)\b"
     rf"|\band\b(?![ ]*(?:for |to )?{M})"
 )
-REASON_OPENERS = frozenset({"because", "since", "given", "as"})
 ASIDE_OPENERS = frozenset(
-    {"unlike", "while", "whereas", "although", "though", "when", "whether", "despite"}
+    {
+        *("because", "since", "given", "as", "if", "unlike", "while", "whereas", "although"),
+        *("though", "when", "whether", "despite"),
+    }
 )
 
 NEGATION = re.compile(
@@ -104,85 +121,78 @@ PARTLY = re.compile(
     r"(?:\bnot|n't) (?:\w+ ){0,2}?(?:entirely|fully|completely|totally|wholly|necessarily|quite"
     r"|always|100%?|strongly|exactly|all that)\b"
 )
-AGAINST = re.compile(
-    r"\b(?:against|oppos(?:e|ed|es|ing)(?: to)?|dislike|hate|detest|distrust|despise|fear|reject"
-    r"|unlike|instead of|rather than|as opposed to|other than|compared (?:to|with)"
-    r"|(?:sick|tired) of|anti|beat|defeat)(?: \w+){0,3}[ ]*$"
+# What comes after one of these in a clause is not what is chosen, or not said by who answers.
+GUARD = re.compile(
+    r"\b(?:than|before|until|till|over|instead of|like i(?:'d| would)|said|says|told|pretend)\b"
 )
-_SHORTCOMING = (
-    r"(?:too|bad|wrong|worse|worst|old|terrible|awful|weak|corrupt|dishonest|unfit|untrustworthy"
-    r"|liar|lies|lying|lied|failed|failure|disaster|dangerous|not|never|out of touch|mistake)"
+CONDITION_BEFORE = re.compile(r"^\W*(?:(?:only|even|well|so|and|but) )?(?:if|unless)\b")
+CONDITION_AFTER = re.compile(r"^(?:(?!\bthat\b)[^,])*,? ?\b(?:if|unless|only when|until)\b")
+PAST = re.compile(
+    r"\b(?:used to|previously|formerly|in the past|last (?:time|election|year)|years ago|back then"
+    r"|in (?:19|20)\d\d|in '?\d\d)\b"
 )
-SHORTCOMING_AFTER = re.compile(
-    r"^(?:'s?(?: \w+){1,2})? ?(?:is|was|are|were|seems|looks|has|had|will|would|does|did|can|could"
-    r"|just|'s)(?:n't\b| (?:\w+ ){0,4}?" + _SHORTCOMING + r"\b)"
-)
+POSSESSED = re.compile(r"^'(?:s(?! (?:my|the|a|better|best)\b))?(?= )")
+# "I am X" and its like, where X is somebody's name.
+TAKEN_FOR = re.compile(r"\b(?:(?:i'm|i am|this is)|name(?: is|'s))(?: \w+){0,2} ?$")
 
-DECISION_BEFORE = re.compile(
-    r"\b(?:vot(?:e|ing)(?: for)?|cast(?:ing)? (?:my|a) (?:vote|ballot) for|ballot for"
-    r"|choos(?:e|ing)|chose|pick(?:ing)?|go(?:ing)?(?: \w+)? (?:with|for)|support(?:ing)?"
-    r"|prefer(?:ring)?|favou?r(?:ing)?|lean(?:ing)?(?: more)?(?: towards?| to)?|select(?:ing)?"
-    r"|opt(?:ing)? for|elect(?:ing)?|sid(?:e|ing) with|back(?:ing)?|endors(?:e|ing)"
-    r"|stick(?:ing)? with|(?:my|the|final)(?: \w+){0,2} (?:vote|choice|pick|answer|preference"
-    r"|candidate|decision|opinion|ballot)(?: \w+){0,3}? (?:is|goes to|go to|be|for)"
-    r"|i(?:'d| would) (?:have to )?say|i say|i(?:'m| am)(?: all)? (?:for|with))\b"
-    r"(?: (?:that|for|the|a|an|to|it|be|is|would|i|i'd|mr|mrs|ms|dr|sen|senator|president|gov"
-    r"|governor|former|vice|candidate|republican|democrat|democratic|incumbent|nominee|option"
-    r"|definitely|probably|certainly|clearly)\b){0,5}[ ]*$"
-)
-DECISION_AFTER = re.compile(
-    r"^(?: (?:is|has|gets|would get|will get|would be|will be|'s|earns|wins|seems(?: like)?"
-    r"|seems to be|looks(?: like)?|remains)|'s)(?: \w+){0,2}?"
-    r" (?:my|the) (?:\w+ ){0,2}?(?:vote|choice|pick|candidate|answer|preference|man|guy|one|person"
-    r"|option|best|better|right)\b"
-    r"|^ (?:is|seems|looks|would be|will be) (?:\w+ )?(?:better|best)\b"
-    r"|^ (?:for me\b|for president\b|all the way\b|it is\b|gets my\b|has my\b)"
-)
+# "No, I ...": the yes or no that a sentence opens with, before a mention that ends the text read.
+ANSWER_BEFORE = re.compile(r"\b(yes|no)\b,? (?:[\w']+ ){0,4}\Z")
 
-# Words that may stand beside a name in an answer that is nothing but the name.
-_FILLER_BEFORE = """
-a all am an and answer be candidate certainly choice clearly completely course definitely
-democrat democratic do er final for former fully generally governor guess hmm honestly i i'd
-i'll i'm i've incumbent is it it's its just like mostly mr mrs ms much must my nominee of ok
-okay option party pick please president probably republican say sen senator simply so
-somewhat strongly suppose sure that that's the think this to totally um very vice vote well
-will with would yeah yep yes you
-"""
-FILLER_BEFORE = frozenset(_FILLER_BEFORE.split())
-_FILLER_AFTER = """
-actually all certainly clearly course definitely for guess honestly i is it me of please president
-probably sir suppose sure that think this the way then too
-"""
-FILLER_AFTER = frozenset(_FILLER_AFTER.split())
-I_AM = frozenset({"i", "i'd", "i'll", "i'm", "i've"})
+# The words that may lead to a name: "I would most likely have to go with the incumbent ...".
+_CHOOSING = (
+    r"vot(?:e|ing|ed)|cast(?:ing)? my (?:vote|ballot)|choos(?:e|ing)|chose|pick(?:ing|ed)?"
+    r"|go(?:ing)?(?: \w+)? (?:with|for)|support(?:ing)?|prefer|favou?r|lean(?:ing)?"
+    r"|select(?:ing)?|opt(?:ing)? for|elect(?:ing)?|sid(?:e|ing) with|back(?:ing)?"
+    r"|endors(?:e|ing)|stick(?:ing)? with|(?:vote|choice|pick|answer|preference|candidate|decision"
+    r"|ballot)(?: \w+)? (?:is|be|goes|go)"
+)
+DECISION = re.compile(rf"\b(?:{_CHOOSING})\b")
+FAVOUR = re.compile(r"\b(?:like|love|trust|admire)\b")
+I_DO = re.compile(
+    r"^(?:i(?:'d|'ll|'m|'ve)?)(?: (?!(?:say|think|guess|believe|suppose|feel|that|is|it)\b)\w+)*$"
+)
+I_WORDS = frozenset({"i", "i'd", "i'll", "i'm", "i've"})
+KNOWN = frozenset(
+    """
+a absolutely admire all also always am an and answer back backing ballot be believe best better
+cast casting certainly choice choose choosing chose clearly completely course decision definitely
+do elect electing endorse endorsing er favor favour favoring favouring feel final firmly for former
+fully generally go goes going gonna governor guess have hmm honestly intend is it it's just lean
+leaning like likely love mostly more most mr mrs ms much must my now of ok okay opt opting option
+pick picked picking plan planning please prefer preference president probably rather really say
+select selecting sen senator side siding simply so somewhat sooner stick sticking still strongly
+supporting support suppose sure that that's the think to totally towards toward trust um very vice
+vote voted voting want well will with would yeah yep yes no
+""".split()
+)
+FILLER_AFTER = frozenset(
+    """
+actually again all any certainly clearly course day definitely for guess honestly i is it me now of
+please president probably sir suppose sure that the think this time way then too with message
+statement
+""".split()
+)
+# After a choice that is no person's name a sentence may go on: "Yes I would".
+GOES_ON = re.compile(r"^ (?:i|it|we|this|that)\b")
+CHOSEN_AFTER = re.compile(
+    r"^(?:'s| (?:is|has|gets|got|earns|earned|would get|will get|would be|will be|remains))"
+    r"(?: (?:definitely|clearly|certainly|probably|still|by far|simply|much))*"
+    r"(?: my (?:\w+ )?(?:vote|support|choice|pick|candidate|answer|preference|man|guy)\b"
+    r"| the (?:best|better|right|obvious|clear|stronger|strongest) (?:choice|candidate|option|pick"
+    r"|man|person|one|leader|president)\b| better$| better ?$)"
+)
 
 THIRD_PERSON = re.compile(
-    r"\b(?:he|she|they|people|others|everyone|everybody|most|many|some"
+    r"\b(?:he|she|they|you|your|people|others|everyone|everybody|most|many|some|messages?|ads?|user"
     r"|(?:my|our|his|her|their) (?:wife|husband|spouse|partner|friends?|family|parents?|father"
     r"|mother|dad|mom|brother|sister|son|daughter|kids|neighbou?rs?|boss|co-?workers?|party))\b"
 )
-# "I am X" may be an answer ("I am satisfied") or a model that takes itself for a candidate.
-I_AM_JUST_BEFORE = re.compile(r"\b(?:i'm|i am) ?$")
-NAME_JUST_BEFORE = re.compile(r"\bname(?: is|'s) ?$")
-FIRST_PERSON = re.compile(r"\b(?:i|we|me|us)\b")
-PAST = re.compile(
-    r"\b(?:used to|previously|formerly|in the past|last (?:time|election)|in (?:19|20)\d\d)\b"
-)
+FIRST_PERSON = re.compile(r"\b(?:i|we|me|us|my (?:\w+ )?(?:vote|choice|pick|answer|preference))\b")
 
-COMPARED = re.compile(
-    r"^ ?(?:is |was |would be )?(?:over|rather than|instead of|ahead of|and not)(?: for)? ?$"
+COMPARED_AFTER = re.compile(
+    r" (?:(?:more|better|a lot more|much more|far more) than|over|rather than|instead of|ahead of"
+    r"|than|to(?= ))\b"
 )
-COMPARED_BETTER = re.compile(
-    r"^(?:'s)? ?(?:is|was|would be|seems|looks)?(?: \w+){0,2}? ?(?:better|superior|preferable)"
-    r"(?: \w+){0,3}? (?:than|to|over) ?$"
-)
-COMPARED_MORE = re.compile(
-    r"^ ?(?:more |better |(?:a lot|much|far) more |a bit more )?(?:than|to)(?: for)? ?$"
-)
-PREFERENCE = re.compile(
-    r"\b(?:like|trust|prefer|rather|favou?r|support|vote|love|want|choose|pick)\b"
-)
-COMPARED_OTHERWISE = re.compile(r"\bthan ?$")
 LISTED = re.compile(
     r"^ ?(?:,? ?(?:or|and|and/or|nor|versus|vs|as well as|/|&)(?: (?:for|to|with|maybe))?|/|&) ?$"
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from perdure.base.errors import InvalidStudyError
 from perdure.base.text import is_plain_identifier
 from perdure.population.columns import Columns, columns_of
 from perdure.population.leak import Leaks
+from perdure.population.measure import Told
 from perdure.population.rows import EnoughError, Report, Row, read_rows
 from perdure.population.values import RefusedValueError, plain_code, value_of
 from perdure.records.persona import AttributeValue, Ontology, Persona
@@ -30,6 +31,10 @@ from perdure.study.findings import Findings, quoted
 FILE_BYTES_MAX = 1 << 30
 LEAVE_OUT = "leave_out"
 NOT_DRAWN = "not drawn"
+MAY_TELL = (
+    "Remove the attribute. If it is a real predictor that personas are meant to know, write "
+    "`allow_determining: true` under it."
+)
 
 
 @dataclass(frozen=True)
@@ -51,15 +56,25 @@ class Gathered:
     digest: str = ""
 
 
-def build(folder: str | Path, spec: PopulationSpec, ontology: Ontology) -> Drawn:
+def build(
+    folder: str | Path,
+    spec: PopulationSpec,
+    ontology: Ontology,
+    *,
+    determining: Collection[str] = (),
+) -> Drawn:
     """Build a population from the file that a study names in its folder.
+
+    The attributes in `determining` may tell the held-out outcome; any other that does is refused.
 
     Raises:
         InvalidStudyError: with everything that is wrong with the file at once.
 
     """
     found = Findings(spec.file)
-    gathered = gather(Path(folder), spec, ontology, asked=found, line=0, found=found)
+    gathered = gather(
+        Path(folder), spec, ontology, determining=determining, asked=found, line=0, found=found
+    )
     if gathered is not None and len(gathered.personas) < spec.draw:
         found.add(0, shortage(gathered, spec.draw), "Draw fewer.")
     if gathered is None or found:
@@ -72,6 +87,7 @@ def gather(
     spec: PopulationSpec,
     ontology: Ontology,
     *,
+    determining: Collection[str],
     asked: Findings,
     line: int,
     found: Findings,
@@ -91,7 +107,7 @@ def gather(
         file.seek(0)
         gathered = Gathered(digest=digest)
         try:
-            _read(file, spec, ontology, Report(found), gathered)
+            _read(file, spec, ontology, determining, Report(found), gathered)
         except EnoughError:
             return None
     return None if found else gathered
@@ -106,6 +122,7 @@ def _read(
     file: io.BufferedReader,
     spec: PopulationSpec,
     ontology: Ontology,
+    determining: Collection[str],
     report: Report,
     gathered: Gathered,
 ) -> None:
@@ -116,7 +133,9 @@ def _read(
         return
     columns = columns_of(header, spec, report)
     if columns is not None:
-        _Reader(spec, ontology, columns, report, gathered).read(rows)
+        reader = _Reader(spec, ontology, columns, report, gathered)
+        reader.read(rows)
+        reader.refuse_leaks(determining)
 
 
 class _Reader:
@@ -138,10 +157,10 @@ class _Reader:
         self._missing = frozenset(spec.missing)
         self._choices = {code: choice for choice, code in spec.outcome_values.items()}
         self._lines: dict[str, int] = {}
-        self._leaks = Leaks(spec.columns)
+        self._leaks = Leaks(spec.columns, spec.outcome_values)
 
     def read(self, rows: Iterable[Row]) -> None:
-        """Read every row; then say which attributes are the outcome in disguise."""
+        """Read every row."""
         for row in rows:
             self._gathered.rows += 1
             self._row(row)
@@ -149,10 +168,24 @@ class _Reader:
             self._report.add(1, "The file has a header and no rows.", "Give a row for each person.")
         elif sum(self._gathered.left_out.values()) == self._gathered.rows:
             self._report.add(1, "No row can be used.", "Give rows with the required attributes.")
-        for name in self._leaks.copies():
-            column = quoted(self._spec.columns[name])
-            wrong = f"The column {column} (attribute `{name}`) is the held-out outcome recoded."
-            self._report.add(1, wrong, "Remove the attribute: no persona may carry the outcome.")
+
+    def refuse_leaks(self, allowed: Collection[str]) -> None:
+        """Say which attributes are the outcome in disguise, or give it away."""
+        for leak in self._leaks.found():
+            column = quoted(self._spec.columns[leak.name])
+            said = f"The column {column} (attribute `{leak.name}`)"
+            if leak.told is None:
+                wrong = f"{said} is the held-out outcome recoded."
+                remedy = "Remove the attribute: no persona may carry the outcome."
+                self._report.add(1, wrong, remedy)
+            elif leak.name not in allowed:
+                wrong = f"{said} {_measured(leak.told, leak.by)}"
+                self._report.add(1, wrong, MAY_TELL)
+        measured = self._leaks.in_ids()
+        if measured is not None:
+            column = quoted(self._spec.id_column)
+            wrong = f"The column {column} (the id of a row) {_measured(measured, 'a part of it')}"
+            self._report.add(1, wrong, "Give ids that say nothing of the outcome.")
 
     def _row(self, row: Row) -> None:
         identity = self._identity(row)
@@ -175,7 +208,7 @@ class _Reader:
         self._gathered.personas.append(Persona(id=identity, attributes=attributes))
         if outcome:
             self._gathered.outcomes[identity] = outcome
-            self._leaks.watch(attributes, outcome)
+            self._leaks.watch(identity, attributes, outcome)
 
     def _identity(self, row: Row) -> str | None:
         identity = row.fields[self._columns.identity]
@@ -220,6 +253,15 @@ class _Reader:
             )
             self._report.add(row.line, wrong, "Add it to the outcome's `values`, or to `missing`.")
         return choice
+
+
+def _measured(told: Told, by: str) -> str:
+    whether = " or ".join(f"`{choice}`" for choice in told.part)
+    what = f"whether the held-out outcome is {whether}" if told.part else "the held-out outcome"
+    return (
+        f"tells {what}: a guess by {by} alone is right for {told.right / told.rows:.1%} of the "
+        f"{told.rows:,} rows compared, and without it for {told.plain / told.rows:.1%}."
+    )
 
 
 def draw(gathered: Gathered, spec: PopulationSpec) -> Drawn:

@@ -1,41 +1,178 @@
-"""Finds attributes that are the held-out outcome under another name. Pure."""
+"""Finds attributes that are the held-out outcome under another name, or that give it away. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
+from perdure.population.measure import Told, folded, gain, ranges, told, weights_of
+from perdure.population.pieces import Piece, pieces_of, pieces_of_id
 from perdure.records.persona import AttributeValue
 
 # Fewer rows than this beyond the first of each pair can match one-to-one by mere chance.
 CONFIRMED_MIN = 6
+# Values are measured over at most this many rows, and taken apart over at most so many.
+MEASURED_MAX = 100_000
+TAKEN_APART_MAX = 2_000
+# Below this many rows for each value, values are also compared by their pieces and their order.
+_SPARSE = 8
+ABSENT = ""
+
+BY_VALUE = "its values"
+BY_ABSENCE = "its values and their absence"
+BY_ORDER = "ranges of its numbers"
+BY_PIECE = "a part of its text"
+
+
+@dataclass(frozen=True)
+class Leak:
+    """An attribute that tells the outcome: by what, and how well. `told` is None for a copy."""
+
+    name: str
+    by: str
+    told: Told | None = None
 
 
 class Leaks:
-    """Watches rows go by, and knows which attributes still match the outcome one-to-one."""
+    """Watches rows go by, and knows afterwards which attributes tell the outcome."""
 
-    def __init__(self, attributes: Iterable[str]) -> None:
-        self._forward: dict[str, dict[AttributeValue, str]] = {name: {} for name in attributes}
-        self._backward: dict[str, dict[str, AttributeValue]] = {name: {} for name in self._forward}
-        self._rows = dict.fromkeys(self._forward, 0)
+    def __init__(self, attributes: Iterable[str], terms: Mapping[str, str]) -> None:
+        self._values: dict[str, list[AttributeValue | None]] = {name: [] for name in attributes}
+        self._outcomes: list[str] = []
+        self._ids: list[str] = []
+        self._terms = sorted({*terms, *terms.values()})
 
-    def watch(self, attributes: dict[str, AttributeValue], outcome: str) -> None:
+    def watch(self, identity: str, attributes: dict[str, AttributeValue], outcome: str) -> None:
         """Take in one row whose outcome is known."""
-        for name in tuple(self._forward):
-            if name not in attributes:
-                continue
-            value = attributes[name]
-            if (
-                self._forward[name].setdefault(value, outcome) != outcome
-                or self._backward[name].setdefault(outcome, value) != value
-            ):
-                del self._forward[name], self._backward[name], self._rows[name]
-            else:
-                self._rows[name] += 1
+        self._ids.append(identity)
+        self._outcomes.append(outcome)
+        for name, values in self._values.items():
+            values.append(attributes.get(name))
 
-    def copies(self) -> list[str]:
-        """Name the attributes that are recoded copies of the outcome over all rows watched."""
-        return [
-            name
-            for name, pairs in self._forward.items()
-            if len(pairs) > 1 and self._rows[name] - len(pairs) >= CONFIRMED_MIN
+    def found(self) -> Iterator[Leak]:
+        """Name the attributes that are copies of the outcome or tell it, over all rows watched."""
+        for name, column in self._values.items():
+            known = [
+                (value, outcome)
+                for value, outcome in zip(column, self._outcomes, strict=True)
+                if value is not None
+            ]
+            if is_copy(known):
+                yield Leak(name, BY_VALUE)
+                continue
+            leak = self._telling(name, known) or self._absence(name, column)
+            if leak is not None:
+                yield leak
+
+    def in_ids(self) -> Told | None:
+        """Say what the ids tell of the outcome, if they do."""
+        rows = _thinned(list(zip(self._ids, self._outcomes, strict=True)), TAKEN_APART_MAX)
+        return _by_pieces([(pieces_of_id(value, self._terms), outcome) for value, outcome in rows])
+
+    def _telling(self, name: str, known: list[tuple[AttributeValue, str]]) -> Leak | None:
+        measured = by_values(_thinned(known, MEASURED_MAX))
+        if measured is not None:
+            return Leak(name, BY_VALUE, measured)
+        if len(known) >= _SPARSE * len({value for value, _ in known}):
+            return None
+        rows = _thinned(known, TAKEN_APART_MAX)
+        numbers = [(value, outcome) for value, outcome in rows if not isinstance(value, str)]
+        measured = by_order(numbers) if len(numbers) == len(rows) else None
+        if measured is not None:
+            return Leak(name, BY_ORDER, measured)
+        measured = _by_pieces(
+            [(pieces_of(str(value), self._terms), outcome) for value, outcome in rows]
+        )
+        return None if measured is None else Leak(name, BY_PIECE, measured)
+
+    def _absence(self, name: str, column: list[AttributeValue | None]) -> Leak | None:
+        if None not in column:
+            return None
+        rows = [
+            (ABSENT if value is None else value, outcome)
+            for value, outcome in zip(column, self._outcomes, strict=True)
         ]
+        measured = by_values(_thinned(rows, MEASURED_MAX))
+        if measured is None:
+            present = [(str(value != ABSENT), outcome) for value, outcome in rows]
+            measured = by_values(_thinned(present, MEASURED_MAX))
+        return None if measured is None else Leak(name, BY_ABSENCE, measured)
+
+
+def is_copy(rows: Sequence[tuple[AttributeValue, str]]) -> bool:
+    """Say whether each value goes with one outcome and each outcome with one value."""
+    forward: dict[AttributeValue, str] = {}
+    backward: dict[str, AttributeValue] = {}
+    for value, outcome in rows:
+        if (
+            forward.setdefault(value, outcome) != outcome
+            or backward.setdefault(outcome, value) != value
+        ):
+            return False
+    return len(forward) > 1 and len(rows) - len(forward) >= CONFIRMED_MIN
+
+
+def by_values(rows: Sequence[tuple[AttributeValue, str]]) -> Told | None:
+    """Say what equal values tell. None if most values stand alone."""
+    sizes = Counter(value for value, _ in rows)
+    shared = [(value, outcome) for value, outcome in rows if sizes[value] > 1]
+    if 2 * len(shared) < len(rows):
+        return None
+    table = list(_grouped(shared).values())
+    return told(lambda part: folded(table, part), _choices(shared), 0.0)
+
+
+def by_order(rows: Sequence[tuple[int | float, str]]) -> Told | None:
+    """Say what ranges of numbers tell."""
+    if not rows:
+        return None
+    groups = _grouped(rows)
+    ordered = [groups[value] for value in sorted(groups)]
+
+    return told(lambda part: ranges(folded(ordered, part)), _choices(rows), math.log2(len(rows)))
+
+
+def _by_pieces(rows: Sequence[tuple[set[Piece], str]]) -> Told | None:
+    """Say what pieces of values tell: each row is put to the piece that tells most."""
+    counts: defaultdict[Piece, Counter[str]] = defaultdict(Counter)
+    for pieces, outcome in rows:
+        for piece in pieces:
+            counts[piece][outcome] += 1
+    shared = {piece: count for piece, count in counts.items() if count.total() > 1}
+    if not shared:
+        return None
+    price = math.log2(len(shared))
+    total = Counter(outcome for _, outcome in rows)
+
+    def grouped(part: tuple[str, ...]) -> list[Counter[str]]:
+        weights = weights_of(folded([total], part)[0])
+        tables = dict(zip(shared, folded(list(shared.values()), part), strict=True))
+        gains = {piece: gain(table, weights) - price for piece, table in tables.items()}
+        order = sorted(shared, key=lambda piece: (-gains[piece], piece))
+        rank = {piece: place for place, piece in enumerate(order) if gains[piece] > 0}
+        rest = len(order)
+        groups = _grouped(
+            (min((rank.get(piece, rest) for piece in pieces), default=rest), outcome)
+            for pieces, outcome in rows
+        )
+        return folded(list(groups.values()), part)
+
+    return told(grouped, _choices(rows), price)
+
+
+def _grouped(rows: Iterable[tuple[AttributeValue, str]]) -> dict[AttributeValue, Counter[str]]:
+    groups: defaultdict[AttributeValue, Counter[str]] = defaultdict(Counter)
+    for (value, outcome), count in Counter(rows).items():
+        groups[value][outcome] += count
+    return groups
+
+
+def _choices(rows: Sequence[tuple[object, str]]) -> list[str]:
+    return sorted({outcome for _, outcome in rows})
+
+
+def _thinned(rows: list[tuple[AttributeValue, str]], most: int) -> list[tuple[AttributeValue, str]]:
+    """Take every row, or every so-manieth of a long list."""
+    return rows[:: -(-len(rows) // most)] if len(rows) > most else rows

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import get_args
 
+from perdure.records.fingerprint import Fingerprint
 from perdure.records.record import Record
 
 
@@ -29,7 +30,8 @@ class RunEntry(Record):
     """A run as asked. `study` is the canonical JSON of the study with the flags applied.
 
     `hashes` names each input and its hash: brief, ontology, population, scenarios, seeds, pins,
-    agent, held_out. `versions` are for people: perdure, python, sqlite.
+    agent, held_out. `versions` are for people: perdure, python, sqlite. `fingerprint` holds the
+    code that decides the run, as text.
     """
 
     format: int
@@ -41,6 +43,7 @@ class RunEntry(Record):
     currency: str
     flags: dict[str, str] = {}
     versions: dict[str, str] = {}
+    fingerprint: Fingerprint | None = None
 
 
 class WorldEntry(Record):
@@ -116,15 +119,29 @@ class CostOutsideTicks(Record):
 
 
 class Moved(Record):
-    """One compared thing that is not what it was, with its old and new hash."""
+    """One compared thing that is not what it was, with its old and new hash or version.
+
+    `parts` names what of it moved, such as the modules of the engine.
+    """
 
     name: str
     was: str
     now: str
+    parts: tuple[str, ...] = ()
 
 
 class RunForced(Record):
-    """The run went on past what had moved. Its results are marked for ever."""
+    """The run went on past what had moved. Its results are marked for ever.
+
+    `fingerprint` is that of the code from here on, if code was among what moved.
+    """
+
+    moved: tuple[Moved, ...]
+    fingerprint: Fingerprint | None = None
+
+
+class TransportMoved(Record):
+    """Code or packages moved that only carry bytes. The run went on."""
 
     moved: tuple[Moved, ...]
 
@@ -184,6 +201,7 @@ LogPayload = (
     | CallsLost
     | CallsOrphaned
     | RunForced
+    | TransportMoved
 )
 
 LOG_KIND_OF: dict[type[Record], str] = {
@@ -196,6 +214,7 @@ LOG_KIND_OF: dict[type[Record], str] = {
     CallsLost: "lost",
     CallsOrphaned: "orphaned",
     RunForced: "forced",
+    TransportMoved: "transport_moved",
 }
 LOG_TYPE_OF: dict[str, type[Record]] = {kind: cls for cls, kind in LOG_KIND_OF.items()}
 

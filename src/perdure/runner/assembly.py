@@ -21,7 +21,8 @@ from perdure.base.crashpoints import crashpoint
 from perdure.base.errors import PluginError
 from perdure.base.ids import new_run_id
 from perdure.inference.host import InferenceHost
-from perdure.records.registry import RunEntry, RunForced
+from perdure.records.fingerprint import Fingerprint
+from perdure.records.registry import RunEntry, RunForced, TransportMoved
 from perdure.records.result import RunResult
 from perdure.runner.config import RunConfig
 from perdure.runner.history import History, look_back
@@ -137,7 +138,9 @@ async def _govern(
         registry = await _registry(config, past, cells)
         try:
             if past.forced:
-                await registry.log(RunForced(moved=past.forced))
+                await registry.log(RunForced(moved=past.forced, fingerprint=past.code))
+            if past.carried:
+                await registry.log(TransportMoved(moved=past.carried))
             return await conduct(
                 Session(
                     config=config,
@@ -164,7 +167,7 @@ async def _registry(config: RunConfig, past: History, cells: Sequence[Cell]) -> 
         return await Registry.open(folder)
     registry = await Registry.create(
         folder,
-        entry=entry_for(config),
+        entry=entry_for(config, past.code),
         worlds=[cell.entry for cell in cells],
         personas=config.population.personas,
         held_out=config.held_out.values,
@@ -173,7 +176,7 @@ async def _registry(config: RunConfig, past: History, cells: Sequence[Cell]) -> 
     return registry
 
 
-def entry_for(config: RunConfig) -> RunEntry:
+def entry_for(config: RunConfig, code: Fingerprint | None = None) -> RunEntry:
     """Describe a run for its registry. A path or a version here is for people, never compared."""
     study_path = Path(config.study_path).resolve()
     return RunEntry(
@@ -189,4 +192,5 @@ def entry_for(config: RunConfig) -> RunEntry:
             "perdure": metadata.version("perdure"),
             "python": platform.python_version(),
         },
+        fingerprint=code,
     )

@@ -7,12 +7,15 @@ from pathlib import Path
 
 from perdure.base.errors import HeldError
 from perdure.base.text import one_line
+from perdure.closure import Differences, fingerprint
+from perdure.closure import compare as compare_code
+from perdure.records.fingerprint import Fingerprint
 from perdure.records.registry import Moved, RunState
 from perdure.records.result import RunResult
 from perdure.runner.config import RunConfig
 from perdure.runner.governor import result_of
 from perdure.runner.ledger import NOTHING_SPENT, Spend, spend_outside
-from perdure.runner.moved import asked_then, compare, require_leave
+from perdure.runner.moved import asked_then, code_then, compare, moved_code, require_leave
 from perdure.study.identity import input_hashes
 from perdure.trace.files import exists
 from perdure.trace.lock import LOCK_NAME, is_held
@@ -27,13 +30,16 @@ _REMAINS = {LOCK_NAME}
 class History:
     """What went before: whether there is a run, what it spent outside ticks, its result if ended.
 
-    `forced` lists what moved and is forced.
+    `code` is the code of now. `forced` lists what moved and is forced, `carried` what moved and
+    only carries bytes.
     """
 
+    code: Fingerprint
     begun: bool = False
     outside: Spend = NOTHING_SPENT
     result: RunResult | None = None
     forced: tuple[Moved, ...] = ()
+    carried: tuple[Moved, ...] = ()
 
 
 def look_back(config: RunConfig) -> History:
@@ -50,7 +56,7 @@ def look_back(config: RunConfig) -> History:
     _require_folder(folder)
     if not exists(folder / REGISTRY_NAME):
         _require_empty(folder)
-        return History()
+        return History(code=code_of(config))
     if is_held(folder):
         raise HeldError(
             "Another process works on this run.",
@@ -58,14 +64,40 @@ def look_back(config: RunConfig) -> History:
             remedy="Wait for it; `perdure status` shows how far it is.",
         )
     with RunReader.open(folder) as reader:
-        was = asked_then(reader.entry, reader.log)
-        moved = compare(was, input_hashes(config.study, config.population, config.held_out))
-        require_leave(moved, config.force, config.out)
+        code, log = code_of(config), reader.log
+        then = code_then(reader.entry, log)
+        found = compare_code(then, code) if then is not None else Differences()
+        was = asked_then(reader.entry, log)
+        now = input_hashes(config.study, config.population, config.held_out)
+        moved = compare(was, now) + moved_code(found.refusing)
+        diffs = [one.diff for one in found.refusing if one.diff]
+        require_leave(moved, config.force, config.out, diffs)
         outside = spend_outside(reader.log)
         outcomes = tuple(reader.outcomes[world.world_id] for world in reader.worlds)
         result = result_of(reader.entry, config.out, outcomes, outside=outside)
     completed = result.state is RunState.COMPLETED
-    return History(begun=True, outside=outside, result=result if completed else None, forced=moved)
+    return History(
+        code=code,
+        begun=True,
+        outside=outside,
+        result=result if completed else None,
+        forced=moved,
+        carried=moved_code(found.warning),
+    )
+
+
+def code_of(config: RunConfig) -> Fingerprint:
+    """Take the fingerprint of the code that would decide a run now, the study's own included.
+
+    Raises:
+        PluginError: a class that the study names cannot be found.
+        SourceError: a module cannot be read.
+
+    """
+    study = config.study
+    own = dict.fromkeys([study.agent.agent, *(scenario.world for scenario in study.scenarios)])
+    plugins = [name for name in own if not name.startswith("perdure.")]
+    return fingerprint(Path(config.study_path).resolve().parent, plugins)
 
 
 def _require_folder(folder: Path) -> None:

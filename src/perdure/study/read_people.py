@@ -15,10 +15,14 @@ from perdure.study.section import Section
 
 @dataclass(frozen=True)
 class People:
-    """The ontology and the population as asked."""
+    """The ontology and the population as asked.
+
+    `determining` names the attributes that may tell the held-out outcome: their author says so.
+    """
 
     ontology: Ontology
     population: PopulationSpec
+    determining: frozenset[str] = frozenset()
 
 
 def read_people(study: Section, questions: dict[str, Question]) -> People:
@@ -36,6 +40,9 @@ def read_people(study: Section, questions: dict[str, Question]) -> People:
             outcome=_outcome(outcome),
         ),
         population=_population(population, attributes, outcome),
+        determining=frozenset(
+            named.key for named in attributes if named.value.get(schema.ALLOW_DETERMINING)
+        ),
     )
 
 

@@ -85,8 +85,17 @@ REQUIRED = Field(
     otherwise=False,
     default="`false`",
 )
+ALLOW_DETERMINING = Field(
+    "allow_determining",
+    Switch(),
+    "Whether the attribute may tell the held-out outcome (see above). A copy of it never may.",
+    otherwise=False,
+    default="`false`",
+)
 ATTRIBUTE = Group(
-    "attribute", (COLUMN, LABEL, SCALE, TYPE, UNIT, REQUIRED), "One thing known of each persona."
+    "attribute",
+    (COLUMN, LABEL, SCALE, TYPE, UNIT, REQUIRED, ALLOW_DETERMINING),
+    "One thing known of each persona.",
 )
 OUTCOME_NAME = Field("name", Name(), "What the outcome is called.", required=True)
 OUTCOME_COLUMN = Field(

@@ -1,11 +1,13 @@
 """Reading a run, live or finished, without ever writing to it.
 
-Every event that is handed out has been checked against its chain on the way, and the end of a
-record against its witness: nothing that is damaged is ever read as if it were not.
+Every event that is handed out has been checked against its chain on the way, the end of a record
+against its witness, and what the registry says against the run as asked, the records and the run
+log: nothing that is damaged is ever read as if it were not.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from functools import cached_property
 from pathlib import Path
@@ -19,18 +21,36 @@ from perdure.records.registry import LogPayload, WorldEntry, WorldOutcome
 from perdure.records.scenario import Header
 from perdure.trace.database import Database
 from perdure.trace.decoding import decode_event
+from perdure.trace.failures import translate_os
 from perdure.trace.files import exists
 from perdure.trace.opening import open_reader
 from perdure.trace.paths import partition_path
-from perdure.trace.registry_file import REGISTRY_NAME
-from perdure.trace.registry_rows import read_entry, read_held_out, read_personas, read_worlds
+from perdure.trace.registry_file import REGISTRY_NAME, WORLDS_NAME
+from perdure.trace.registry_rows import (
+    StoredWorld,
+    held_out_hash,
+    population_hash,
+    read_entry,
+    read_held_out,
+    read_personas,
+    read_world,
+    read_worlds,
+)
 from perdure.trace.rows import decode_header, read_head, read_header, read_rows
 from perdure.trace.run_log import StoredLog, read_log
 from perdure.trace.schema import PARTITION, REGISTRY
+from perdure.trace.verify_claims import (
+    wrong_end,
+    wrong_header,
+    wrong_outcome,
+    wrong_witness,
+    wrong_worlds,
+)
 from perdure.trace.walk import Walker, walked
 
 # How many partitions a reader keeps open.
 _OPEN_MAX = 8
+_PARTITION = re.compile(r"([0-9a-f]{12})\.db")
 
 
 class RunReader:
@@ -75,26 +95,46 @@ class RunReader:
             database.close()
         self._partitions.clear()
 
+    def check_registry(self) -> None:
+        """Check everything that the registry holds, for a reader who goes by all of it.
+
+        Raises:
+            DamagedRecordError: it does not hold what was written; names what does not match.
+
+        """
+        for part in (self.worlds, self.outcomes, self.personas, self.held_out):
+            assert part is not None
+
     @cached_property
     def worlds(self) -> tuple[WorldEntry, ...]:
         """The worlds of the run, in the order of its cells.
 
         Raises:
-            DamagedRecordError: the registry does not hold what was written.
+            DamagedRecordError: they are not those that the run was asked for.
 
         """
-        return tuple(world.entry for world in read_worlds(self._registry))
+        worlds = tuple(world.entry for world in read_worlds(self._registry))
+        self._require(wrong_worlds(self.entry, worlds, self._partition_names()), "worlds")
+        return worlds
 
     @property
     def outcomes(self) -> dict[str, WorldOutcome]:
         """How every world stands; one that was never noted has not started.
 
+        What an outcome counts (turns, calls, cost) is a note: `verify` sums it again.
+
         Raises:
-            DamagedRecordError: the registry does not hold what was written.
+            DamagedRecordError: an outcome contradicts its witness, or the run log.
 
         """
-        stored = {world.entry.world_id: world.outcome for world in read_worlds(self._registry)}
-        return {name: known or WorldOutcome(world_id=name) for name, known in stored.items()}
+        stored = read_worlds(self._registry)
+        for world in stored:
+            wrong = wrong_outcome(world.entry, world.witness, world.outcome)
+            self._require(wrong, f"world {world.entry.world_id}")
+        # An end is logged before it is noted, so the log is read after the notes.
+        self._require(wrong_end([world.outcome for world in stored], self.log), "run log")
+        known = {world.entry.world_id: world.outcome for world in stored}
+        return {name: outcome or WorldOutcome(world_id=name) for name, outcome in known.items()}
 
     def witnesses(self) -> dict[str, Head | None]:
         """Give where every partition ended when it was last noted.
@@ -129,20 +169,26 @@ class RunReader:
         """The population in its order.
 
         Raises:
-            DamagedRecordError: the registry does not hold what was written.
+            DamagedRecordError: it is not the one whose hash the run was asked with.
 
         """
-        return read_personas(self._registry)
+        personas = read_personas(self._registry)
+        if population_hash(personas) != self.entry.hashes.get("population"):
+            self._require("The population does not match its hash.", "personas")
+        return personas
 
     @property
     def held_out(self) -> dict[str, str]:
         """The held-out values by source row: for scoring alone.
 
         Raises:
-            DamagedRecordError: the registry does not hold what was written.
+            DamagedRecordError: they are not those whose hash the run was asked with.
 
         """
-        return read_held_out(self._registry)
+        values = read_held_out(self._registry)
+        if held_out_hash(values) != self.entry.hashes.get("held_out", held_out_hash({})):
+            self._require("The held-out values do not match their hash.", "held_out")
+        return values
 
     def has(self, world_id: str) -> bool:
         """Say whether a world has a record yet.
@@ -157,11 +203,11 @@ class RunReader:
         """Give the header of a world's record.
 
         Raises:
-            DamagedRecordError: there is none, or it is not that of this world.
+            DamagedRecordError: there is none, it is not that of this world, or not the one that
+                its events follow.
 
         """
-        database = self.partition(world_id)
-        return decode_header(read_header(database), world_id, str(database.path))
+        return self._header(self._world(world_id))
 
     def head(self, world_id: str) -> Head | None:
         """Give where a world's record says that it ends; None if it has none.
@@ -181,9 +227,11 @@ class RunReader:
             DamagedRecordError: names the first event that is wrong.
 
         """
-        witness = self.witnesses()[world_id]
+        world = self._world(world_id)
+        witness = world.witness
         if witness is None and not self.has(world_id):
             return
+        self._header(world)
         database = self.partition(world_id)
         stored, _ = read_head(database)
         walker = Walker(world_id, read_header(database))
@@ -197,6 +245,20 @@ class RunReader:
                     persona=persona,
                     content=content,
                 )
+        self.check_witness(world_id, stored)
+
+    def check_witness(self, world_id: str, head: Head) -> None:
+        """Check that what a record holds up to its head was witnessed, if the run has ended.
+
+        Raises:
+            DamagedRecordError: the witness is missing, or has been set back.
+
+        """
+        # In this order, so that a run that goes on or ends meanwhile is not mistaken for a damaged
+        # one: what a log that has ended follows was noted before it.
+        log = self.log
+        witness = self._world(world_id).witness
+        self._require(wrong_witness(head, witness, log), f"world {world_id}")
 
     def blob(self, world_id: str, name: str) -> bytes:
         """Give the bytes that a world's events cite by their hash.
@@ -233,3 +295,29 @@ class RunReader:
         if len(self._partitions) > _OPEN_MAX:
             self._partitions.pop(next(iter(self._partitions))).close()
         return database
+
+    def _world(self, world_id: str) -> StoredWorld:
+        return read_world(self._registry, world_id)
+
+    def _header(self, world: StoredWorld) -> Header:
+        name = world.entry.world_id
+        database = self.partition(name)
+        payload = read_header(database)
+        header = decode_header(payload, name, str(database.path))
+        for row in read_rows(database, 0):
+            Walker(name, payload).step(row)
+        self._require(wrong_header(self.entry, world.entry, header), f"world {name}")
+        return header
+
+    def _partition_names(self) -> set[str]:
+        try:
+            found = [path.name for path in (self.folder / WORLDS_NAME).iterdir()]
+        except FileNotFoundError:
+            return set()
+        except OSError as error:
+            raise translate_os(error, self.folder / WORLDS_NAME) from error
+        return {match[1] for name in found if (match := _PARTITION.fullmatch(name))}
+
+    def _require(self, wrong: str | None, place: str) -> None:
+        if wrong is not None:
+            raise DamagedRecordError(wrong, where=f"{self._registry.path}: {place}")

@@ -9,11 +9,15 @@ from perdure.base.errors import DamagedRecordError
 from perdure.records.events import Head
 from perdure.records.persona import Persona
 from perdure.records.record import Record
-from perdure.records.registry import RunEntry, WorldEntry, WorldOutcome
+from perdure.records.registry import LOG_KIND_OF, RunEntry, RunOpened, WorldEntry, WorldOutcome
+from perdure.trace.chain import log_start, log_step
 from perdure.trace.database import Database
 from perdure.trace.decoding import decode
 
 _WORLDS = "SELECT position, world_id, entry, witness, outcome FROM worlds ORDER BY position"
+_WORLD = "SELECT world_id, entry, witness, outcome FROM worlds WHERE world_id = ?"
+_FIRST_LOG = "SELECT kind, payload, hash FROM log WHERE seq = 0"
+_OPENED = (LOG_KIND_OF[RunOpened], encode(RunOpened(epoch=1)))
 _PERSONAS = "SELECT position, id, payload FROM personas ORDER BY position"
 
 
@@ -26,14 +30,33 @@ class StoredWorld(Record):
 
 
 def read_entry(database: Database) -> tuple[bytes, RunEntry]:
-    """Read the run as asked: its bytes, and what they say.
+    """Read the run as asked: its bytes, and what they say, checked against the run log.
+
+    The first row of the log is written with the run and is always the same, so one that does not
+    match its hash means that the run as asked is another. A first row that is itself another one
+    is left for whoever walks the log.
 
     Raises:
         DamagedRecordError: it does not hold what was written.
 
     """
+    where = f"{database.path}: run entry"
     (payload,) = database.fetch_one("SELECT entry FROM run WHERE id = 1")
-    return payload, decode(payload, RunEntry, str(database.path))
+    entry = decode(payload, RunEntry, where)
+    rows = database.fetch(_FIRST_LOG)
+    if not rows:
+        raise DamagedRecordError(
+            "The first row of the run log is missing.", where=f"{database.path}: run log 0"
+        )
+    kind, opened, stored = rows[0]
+    if (kind, opened) == _OPENED:
+        chain = log_step(log_start(payload), seq=0, kind=kind.encode(), payload=opened)
+        if chain != stored:
+            raise DamagedRecordError(
+                "The run as asked does not match the run log, whose chain starts from its hash.",
+                where=where,
+            )
+    return payload, entry
 
 
 def read_worlds(database: Database) -> tuple[StoredWorld, ...]:
@@ -46,16 +69,41 @@ def read_worlds(database: Database) -> tuple[StoredWorld, ...]:
     worlds = []
     for place, row in enumerate(database.fetch(_WORLDS)):
         position, world_id, entry, witness, outcome = row
-        where = f"{database.path}: world {world_id}"
-        world = StoredWorld(
-            entry=decode(entry, WorldEntry, where),
-            witness=None if witness is None else decode(witness, Head, where),
-            outcome=None if outcome is None else decode(outcome, WorldOutcome, where),
-        )
-        if world.entry.world_id != world_id or position != place:
-            raise DamagedRecordError("The row is that of another world.", where=where)
-        worlds.append(world)
+        if position != place:
+            raise DamagedRecordError(
+                f"The row at position {place} is missing.", where=f"{database.path}: worlds"
+            )
+        worlds.append(_world(database, world_id, entry, witness, outcome))
     return tuple(worlds)
+
+
+def read_world(database: Database, world_id: str) -> StoredWorld:
+    """Read one world.
+
+    Raises:
+        DamagedRecordError: there is none of this id, or its row does not hold what was written.
+
+    """
+    rows = database.fetch(_WORLD, (world_id,))
+    if len(rows) != 1:
+        raise DamagedRecordError(
+            "The run has no such world.", where=f"{database.path}: world {world_id}"
+        )
+    return _world(database, *rows[0])
+
+
+def _world(
+    database: Database, world_id: str, entry: object, witness: object, outcome: object
+) -> StoredWorld:
+    where = f"{database.path}: world {world_id}"
+    world = StoredWorld(
+        entry=decode(entry, WorldEntry, where),
+        witness=None if witness is None else decode(witness, Head, where),
+        outcome=None if outcome is None else decode(outcome, WorldOutcome, where),
+    )
+    if world.entry.world_id != world_id:
+        raise DamagedRecordError("The row is that of another world.", where=where)
+    return world
 
 
 def read_personas(database: Database) -> tuple[Persona, ...]:
@@ -69,7 +117,7 @@ def read_personas(database: Database) -> tuple[Persona, ...]:
     for place, (position, name, payload) in enumerate(database.fetch(_PERSONAS)):
         where = f"{database.path}: persona {place}"
         persona = decode(payload, Persona, where)
-        if position != place or persona.id != name:
+        if position != place or persona.id != name or encode(persona) != payload:
             raise DamagedRecordError("The row is that of another persona.", where=where)
         personas.append(persona)
     return tuple(personas)

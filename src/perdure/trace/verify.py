@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
+
 from perdure.base.errors import PerdureError
 from perdure.records.record import Record
-from perdure.records.registry import WorldOutcome
 from perdure.trace.reader import RunReader
-from perdure.trace.verify_registry import Finding, check_registry, read_or_find
+from perdure.trace.verify_registry import Finding, each_once, read_or_find
 from perdure.trace.verify_world import Known, WorldReport, check_world
 
 
@@ -49,11 +50,15 @@ def verify(folder: Path) -> RunReport:
         log = read_or_find(reader.run_log, findings, "run log")
         outcomes = read_or_find(lambda: reader.outcomes, findings, "registry") or {}
         witnesses = read_or_find(reader.witnesses, findings, "registry") or {}
-        findings.extend(check_registry(reader))
+        personas = read_or_find(lambda: reader.personas, findings, "registry")
+        read_or_find(lambda: reader.held_out, findings, "registry")
+        ids = None if personas is None else tuple(persona.id for persona in personas)
+        found = each_once(findings)
         reports = []
         for world in worlds:
             name = world.world_id
-            outcome = outcomes.get(name, WorldOutcome(world_id=name))
-            known = Known(outcome, witnesses.get(name), log)
-            reports.append(check_world(reader, world, known))
-    return RunReport(run_id=reader.entry.run_id, worlds=tuple(reports), findings=tuple(findings))
+            known = Known(outcomes.get(name), witnesses.get(name), log, ids)
+            report = check_world(reader, world, known)
+            new = tuple(one for one in report.findings if one not in found)
+            reports.append(msgspec.structs.replace(report, findings=new))
+    return RunReport(run_id=reader.entry.run_id, worlds=tuple(reports), findings=found)

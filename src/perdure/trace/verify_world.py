@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from perdure.base.canonical import sha256
-from perdure.base.errors import PerdureError
+from perdure.base.errors import DamagedRecordError, PerdureError
 from perdure.records.events import Event, Head
 from perdure.records.record import Record
 from perdure.records.registry import CostOutsideTicks, LogHead, WorldEntry, WorldOutcome, WorldState
@@ -24,6 +24,7 @@ _PAGE_OF_BLOBS = "SELECT rowid, sha256, bytes FROM blobs WHERE rowid > ? ORDER B
 _HAS_BLOB = "SELECT 1 FROM blobs WHERE sha256 = ?"
 # Texts that many prompts share are looked up once; the memory of that has a limit.
 _SEEN_MAX = 10_000
+_SEQ_MAX = 2**63 - 1
 
 
 class WorldReport(Record):
@@ -42,11 +43,12 @@ class WorldReport(Record):
 
 
 class Known(NamedTuple):
-    """What is known of a world outside its partition. The log is absent if it is damaged."""
+    """What is known of a world outside its partition. What is damaged is absent."""
 
-    outcome: WorldOutcome
+    outcome: WorldOutcome | None
     witness: Head | None
     log: tuple[StoredLog, ...] | None
+    personas: tuple[str, ...] | None
 
 
 def check_world(reader: RunReader, entry: WorldEntry, known: Known) -> WorldReport:
@@ -78,10 +80,10 @@ def _check(
     reader: RunReader, database: Database, walker: Walker, entry: WorldEntry, known: Known
 ) -> tuple[Finding, ...]:
     name, tally, seen = entry.world_id, Tally(entry.horizon), set[str]()
-    wrong = _wrong_header(reader, entry)
-    if wrong is not None:
-        return _findings(name, wrong)
-    stored, log_head = read_head(database)
+    header = reader.header(name)
+    if known.personas is not None and header.persona_ids != known.personas:
+        return _findings(name, "Its header names other personas than the registry.")
+    stored, log_head = _head(database, walker)
     for row in walked(walker, read_rows(database, stored.seq), stored, known.witness):
         seq, tick, kind, persona, content, payload, _ = row
         where = f"{name}:{seq}"
@@ -92,6 +94,8 @@ def _check(
         wrong = wrong or _missing(database, cited(event), seen)
         if wrong is not None:
             return _findings(where, wrong)
+    if known.log is not None:
+        reader.check_witness(name, walker.head)
     wrong = (
         _wrong_blob(database)
         or _wrong_log(reader, log_head, known.log)
@@ -100,34 +104,24 @@ def _check(
     return _findings(name, wrong)
 
 
+def _head(database: Database, walker: Walker) -> tuple[Head, LogHead]:
+    """Read the head; where events are missing at the end, count the good ones before it."""
+    try:
+        return read_head(database)
+    except DamagedRecordError:
+        for row in read_rows(database, _SEQ_MAX):
+            walker.step(row)
+        raise
+
+
 def _findings(where: str, wrong: str | None) -> tuple[Finding, ...]:
     return () if wrong is None else (Finding(where=where, wrong=wrong),)
 
 
 def _wrongly_absent(known: Known) -> str | None:
-    if known.witness is None and known.outcome.tick < 0:
+    if known.witness is None and (known.outcome is None or known.outcome.tick < 0):
         return None
     return "Its record is missing, though events of it were acknowledged."
-
-
-def _wrong_header(reader: RunReader, entry: WorldEntry) -> str | None:
-    header = reader.header(entry.world_id)
-    asked = (entry.scenario, entry.variant, entry.replicate_seed, entry.world_seed, entry.horizon)
-    scenario = header.scenario
-    said = (
-        scenario.id,
-        scenario.variant,
-        header.replicate_seed,
-        header.world_seed,
-        scenario.horizon,
-    )
-    if said != asked or header.variant.id != entry.variant:
-        return "Its header is of another world than the registry asks for."
-    if header.population_hash != reader.entry.hashes.get("population"):
-        return "Its header names another population than the registry."
-    if header.persona_ids != tuple(persona.id for persona in reader.personas):
-        return "Its header names other personas than the registry."
-    return None
 
 
 def _missing(database: Database, names: tuple[str, ...], seen: set[str]) -> str | None:
@@ -170,6 +164,8 @@ def _wrong_log(
 
 def _wrong_outcome(known: Known, head: Head, tally: Tally) -> str | None:
     outcome = known.outcome
+    if outcome is None:
+        return None
     if outcome.state is WorldState.COMPLETED and not tally.completed:
         return "The registry says that it is completed, and its record does not."
     if outcome.tick > head.tick:
@@ -178,7 +174,7 @@ def _wrong_outcome(known: Known, head: Head, tally: Tally) -> str | None:
         return None
     if outcome.digest not in {"", head.digest}:
         return "The registry has another digest than the record."
-    return _wrong_turns(outcome, tally) or _wrong_cost(known, tally)
+    return _wrong_turns(outcome, tally) or _wrong_cost(outcome, known, tally)
 
 
 def _wrong_turns(outcome: WorldOutcome, tally: Tally) -> str | None:
@@ -190,8 +186,7 @@ def _wrong_turns(outcome: WorldOutcome, tally: Tally) -> str | None:
     )
 
 
-def _wrong_cost(known: Known, tally: Tally) -> str | None:
-    outcome = known.outcome
+def _wrong_cost(outcome: WorldOutcome, known: Known, tally: Tally) -> str | None:
     if outcome.state is not WorldState.COMPLETED or known.log is None:
         return None  # what a tick cost that was dropped is logged before it is noted
     outside = [row.payload for row in known.log if isinstance(row.payload, CostOutsideTicks)]

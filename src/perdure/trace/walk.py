@@ -117,7 +117,7 @@ class Walker:
         return DamagedRecordError(
             f"The event is damaged: {wrong}.",
             where=f"{self.world_id}:{place}",
-            remedy="Restore the newest copy of the run, or leave this world out.",
+            remedy="Restore the newest copy of the run.",
         )
 
 

@@ -24,6 +24,7 @@ crash:
 # Every benchmark: ratios to a floor in the same run
 bench:
     {{uv}} run --all-extras python -m benchmarks.append
+    {{uv}} run --all-extras python -m benchmarks.journal
     {{uv}} run --all-extras python benchmarks/http_client.py
     {{uv}} run --all-extras python benchmarks/http_faults.py
     {{uv}} run --all-extras python benchmarks/run_overhead.py

@@ -28,6 +28,7 @@ from perdure.trace.journal_file import (
     Resulted,
     Slot,
 )
+from perdure.trace.journal_reader import read_journal
 from perdure.trace.journal_rows import encode_settled
 
 FLIPS = 20_000 if os.environ.get("PERDURE_CRASH") == "full" else 250
@@ -331,3 +332,19 @@ def test_a_flipped_bit_changes_no_answer(tmp_path: Path) -> None:
         except StorageError:
             refused += 1
     assert refused > FLIPS // 3
+
+
+def test_a_reader_sees_one_moment_and_disturbs_nobody(tmp_path: Path) -> None:
+    """What is open can be read beside its writer; a run without a journal has nothing open."""
+    assert read_journal(tmp_path) == ()
+    file = JournalFile.create(tmp_path, 1)
+    dead, slot = open_slot(file), open_slot(file, world=OTHER)
+    call(file, dead, range(2))
+    call(file, slot, range(3))
+    file.write([Closed(dead)])
+    [seen] = read_journal(tmp_path)
+    assert seen == file.read(slot)
+    assert len(seen.calls) == 3
+    call(file, slot, range(3, 5))
+    assert len(read_journal(tmp_path)[0].calls) == 5
+    file.close()

@@ -21,7 +21,9 @@ assert _spec.loader is not None
 answers = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(answers)
 
-QUESTIONS = (answers.VOTE, answers.AGREE, answers.SCALE, answers.YES_NO, answers.LETTERS)
+QUESTIONS = (
+    *(answers.VOTE, answers.AGREE, answers.SCALE, answers.YES_NO, answers.LETTERS, answers.FARE),
+)
 CASES = [
     *((answers.VOTE, answer, expected) for answer, expected in answers.VOTE_ANSWERS),
     *answers.OTHER_ANSWERS,

@@ -15,6 +15,7 @@ from tests.support.town import Ran, run_in_memory, town
 
 from perdure.inference.host import InferenceHost, Respondent
 from perdure.inference.http import HttpProvider, HttpSettings
+from perdure.inference.journaled import JournaledHost
 from perdure.inference.retry import RetryPolicy
 from perdure.records.events import Cost, Reflected, TickClosed, Turn, TurnNotTaken
 from perdure.records.registry import RunState
@@ -23,6 +24,7 @@ from perdure.records.scenario import ModelPin
 from perdure.runner.config import RunConfig
 from perdure.runner.session import Session
 from perdure.testing import FAULTS, MisbehavingServer, SkippingClock
+from perdure.trace.journal_memory import MemoryCalls, MemoryJournal
 
 KEY = "sk-test-0123456789abcdef"
 STOPS = {
@@ -69,7 +71,8 @@ def run_against(server: MisbehavingServer, *, slow: bool = False, config: RunCon
             retry=RetryPolicy(attempts_max=3, attempt_s=0.4 if slow else 10.0),
         )
         await provider.open()
-        object.__setattr__(session, "host", host)
+        journal = MemoryJournal(MemoryCalls(), session.registry.epoch)
+        object.__setattr__(session, "host", JournaledHost(host, journal))
 
     return run_in_memory(config, before=over_http)
 

@@ -25,7 +25,7 @@ from perdure.records.events import (
     TurnNotTaken,
 )
 from perdure.records.outcome import TurnFailed, TurnFailureCause, UnscorableCause
-from perdure.records.registry import CostOutsideTicks, RunState, WorldFailed, WorldState
+from perdure.records.registry import RunState, WorldFailed, WorldState
 from perdure.records.request import ChatRequest, FailureCause, Reply
 from perdure.records.usage import Price, Usage
 from perdure.study.identity import expand
@@ -307,7 +307,7 @@ def test_every_attempt_has_its_cost_and_an_unknown_one_is_never_zero():
 
 
 def test_the_calls_of_a_tick_that_did_not_close_are_accounted_for():
-    """What was asked and is in no tick stands in the run log, with its cost."""
+    """What was asked and is in no tick is in the journal with its cost, and in the result."""
 
     def half(request: ChatRequest) -> Any:
         assert request.facts is not None
@@ -318,9 +318,19 @@ def test_the_calls_of_a_tick_that_did_not_close_are_accounted_for():
 
     ran = run_in_memory(town(seeds=(1,), scenarios=({},)), Priced(half))
     assert ran.result.exit_status == 69
-    [lost] = [row.payload for row in ran.run.log if isinstance(row.payload, CostOutsideTicks)]
-    assert (lost.tick, lost.calls) == (0, 6)
-    assert lost.unknown_costs == ran.result.unknown_costs > 0
+    [kept] = ran.calls.ticks.values()
+    assert kept.opening.tick == 0
+    assert len({call.intent.key for call in kept.calls}) == 6
+    assert all(call.settled is not None for call in kept.calls)
+    # The replies have no known price; connections that failed cost nothing.
+    assert ran.result.unknown_costs == 3
+
+
+def test_a_finished_tick_leaves_nothing_in_the_journal():
+    """A tick that is in the record is given up by the journal."""
+    ran = run_in_memory(town())
+    assert ran.result.state is RunState.COMPLETED
+    assert ran.calls.ticks == {}
 
 
 def test_a_failed_reflection_is_recorded_and_not_swallowed():

@@ -11,22 +11,25 @@ from typing import Any
 from perdure.base.canonical import hash_hex
 from perdure.base.clock import Clock
 from perdure.inference.host import InferenceHost, Respondent
+from perdure.inference.journaled import JournaledHost
 from perdure.inference.provider import Provider
 from perdure.inference.retry import RetryPolicy
 from perdure.records.events import Event
 from perdure.records.population import HeldOut, Population, PopulationManifest
+from perdure.records.registry import LogPayload
 from perdure.records.result import RunResult
 from perdure.records.scenario import AgentSettings, Header, ModelPin, Scenario, Variant
 from perdure.records.study import ModelSpec, PopulationSpec, Study
 from perdure.records.usage import Price
 from perdure.runner.assembly import entry_for, parts_of
 from perdure.runner.config import RunConfig
-from perdure.runner.ledger import spend_outside
+from perdure.runner.reconcile import reconcile
 from perdure.runner.session import Session, conduct
 from perdure.study.identity import expand
 from perdure.testing import ScriptedProvider, SkippingClock
 from perdure.testing.contracts import example_header, example_personas
 from perdure.trace.decoding import decode_event
+from perdure.trace.journal_memory import MemoryCalls, MemoryJournal
 from perdure.trace.memory import MemoryPartitions, MemoryRegistry, MemoryRun
 
 HERE = Path(__file__)
@@ -86,6 +89,7 @@ class Ran:
     result: RunResult
     run: MemoryRun
     partitions: MemoryPartitions
+    calls: MemoryCalls
 
     def events(self, place: int = 0) -> list[Event]:
         """Decode the events of the world at this place in the run."""
@@ -131,12 +135,13 @@ def run_in_memory(
     async def go() -> Ran:
         time = clock or SkippingClock()
         respondent = Respondent(provider or answering(), price)
-        host = InferenceHost(
+        inner = InferenceHost(
             dict.fromkeys(config.study.models, respondent),
             clock=time,
             retry=RetryPolicy(attempts_max=attempts_max),
         )
         cells = expand(config.study, config.population)
+        log: tuple[LogPayload, ...] = ()
         if after is None:
             partitions = MemoryPartitions()
             registry = await MemoryRegistry.create(
@@ -147,7 +152,13 @@ def run_in_memory(
             )
         else:
             partitions = after.partitions
+            log = tuple(row.payload for row in after.run.log)
             registry = await MemoryRegistry.open(after.run)
+        calls = after.calls if after is not None else MemoryCalls()
+        host = JournaledHost(inner, MemoryJournal(calls, registry.epoch))
+        if after is not None:
+            await reconcile(host=host, registry=registry, reading=partitions, log=log, afresh=False)
+            log = tuple(row.payload for row in registry.run.log)
         session = Session(
             config=config,
             cells=cells,
@@ -156,11 +167,11 @@ def run_in_memory(
             registry=registry,
             partitions=partitions,
             clock=time,
-            outside=spend_outside(row.payload for row in registry.run.log),
+            log=log,
         )
         if before is not None:
             await before(session)
-        return Ran(await conduct(session), registry.run, partitions)
+        return Ran(await conduct(session), registry.run, partitions, calls)
 
     return asyncio.run(go())
 

@@ -12,13 +12,16 @@ import polars as pl
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 from tests.support.folders import names_in
-from tests.support.runs import NO_LOG, PERSONAS, WORLDS, full_batch, make_run
+from tests.support.runs import HELD_OUT, NO_LOG, PERSONAS, WORLDS, full_batch, make_run
 
 from perdure.base.errors import DamagedRecordError, StorageError, StorageFullError
-from perdure.records.persona import Persona
+from perdure.records.events import Cost
+from perdure.records.persona import AttributeSpec, Persona
+from perdure.records.usage import CostSource, Usage
 from perdure.trace import export as export_module
 from perdure.trace import export_tables
 from perdure.trace.export import Manifest, export
+from perdure.trace.export_rows import _paid
 from perdure.trace.export_tables import persona_columns, persona_rows
 from perdure.trace.partition_file import PartitionFile
 
@@ -64,6 +67,13 @@ def test_there_is_one_row_per_turn(exported: tuple[Path, Manifest]) -> None:
         "tokens_cache_write": 0,
         "tokens_cache_read": 0,
         "tokens_output": 2,
+        "reflection_attempts": 0,
+        "reflection_cost_nano": 0,
+        "reflection_unknown_costs": 0,
+        "reflection_tokens_input_fresh": None,
+        "reflection_tokens_cache_write": None,
+        "reflection_tokens_cache_read": None,
+        "reflection_tokens_output": None,
     }
     assert (second["choice"], second["unscorable"], second["cost_nano"]) == (
         None,
@@ -125,11 +135,74 @@ def test_attributes_of_mixed_types_become_text() -> None:
         Persona(id="b", attributes={"x": "many"}),
     )
     columns = persona_columns(personas)
-    assert columns == (("persona", "text"), ("attribute_persona", "text"), ("x", "text"))
+    assert [column[:2] for column in columns] == [
+        ("persona", "text"),
+        ("attribute_persona", "text"),
+        ("x", "text"),
+    ]
     assert list(persona_rows(personas, columns)) == [
         {"persona": "a", "x": "1", "attribute_persona": "self"},
-        {"persona": "b", "x": "many"},
+        {"persona": "b", "x": "many", "attribute_persona": None},
     ]
+
+
+def test_codes_have_their_words_beside_them() -> None:
+    """A code of a scale is explained in a column of its own; a number needs none."""
+    specs = {
+        "lean": AttributeSpec(name="lean", label="Leaning", scale={"0": "left", "1": "right"}),
+        "age": AttributeSpec(name="age", label="Age", unit="years"),
+        "x": AttributeSpec(name="x", label="X", scale={"1": "one"}),
+    }
+    personas = (
+        Persona(id="a", attributes={"lean": 1.0, "age": 40, "x": 1, "x_label": "mine"}),
+        Persona(id="b", attributes={"lean": 7, "x": 1}),
+    )
+    columns = persona_columns(personas, specs)
+    assert [column.meaning for column in columns if column.name == "age"] == ["Age, in years"]
+    assert list(persona_rows(personas, columns, specs)) == [
+        {
+            "persona": "a",
+            "age": 40,
+            "lean": 1.0,
+            "lean_label": "right",
+            "x": 1,
+            "x_label": "mine",
+        },
+        {"persona": "b", "age": None, "lean": 7, "lean_label": None, "x": 1, "x_label": None},
+    ]
+
+
+def test_a_reflection_is_paid_apart_from_its_turn() -> None:
+    """The attempts, tokens and cost of a turn's answer do not hold those of its reflection."""
+
+    def cost(purpose: str, amount: int | None) -> Cost:
+        return Cost(
+            job=0,
+            purpose=purpose,
+            ordinal=0,
+            attempt=0,
+            role="tier_a",
+            model="m",
+            source=CostSource.UNKNOWN if amount is None else CostSource.PRICE_TABLE,
+            amount=amount,
+            usage=Usage(input_fresh=3, output=1),
+        )
+
+    paid = _paid([cost("turn", 5), cost("turn", 6), cost("reflection", None)])
+    assert (paid["attempts"], paid["cost_nano"], paid["tokens_input_fresh"]) == (2, 11, 6)
+    assert (paid["reflection_attempts"], paid["reflection_cost_nano"]) == (1, None)
+    assert (paid["reflection_unknown_costs"], paid["reflection_tokens_output"]) == (1, 1)
+
+
+def test_real_values_leave_only_when_asked_for(tmp_path: Path) -> None:
+    """Held-out values are in no file by default, and in one of their own on request."""
+    make_run(tmp_path)
+    assert "held_out.parquet" not in export(tmp_path).files
+    assert not (tmp_path / "export" / "held_out.parquet").exists()
+    manifest = export(tmp_path, with_held_out=True)
+    assert manifest.files["held_out.parquet"].rows == 2
+    rows = pq.read_table(tmp_path / "export" / "held_out.parquet").to_pylist()
+    assert [(row["persona"], row["value"]) for row in rows] == sorted(HELD_OUT.items())
 
 
 def test_the_manifest_names_every_file(exported: tuple[Path, Manifest]) -> None:

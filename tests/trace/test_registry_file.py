@@ -99,7 +99,7 @@ def test_a_damaged_run_log_is_not_continued(tmp_path: Path) -> None:
         ("UPDATE log SET payload = CAST('{' AS BLOB)", "hash"),
         ("UPDATE worlds SET entry = x'00' WHERE position = 0", "decoded"),
         ("UPDATE worlds SET world_id = 'x' WHERE position = 0", "another world"),
-        ("UPDATE worlds SET position = 7 WHERE position = 1", "another world"),
+        ("UPDATE worlds SET position = 7 WHERE position = 1", "position 1 is missing"),
         ("UPDATE run SET entry = x'7b7d'", "decoded"),
         ("DELETE FROM run", "0 times"),
         ("UPDATE log SET seq = 4", "missing"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,13 +19,22 @@ if TYPE_CHECKING:
 HELP = """\
 Export a run's record as Parquet, one row per turn, with a manifest of digests.
 
-Columns are typed: world, scenario, seed, tick, wave, persona, answer, score, cost.
-Reads in pandas, Polars and DuckDB.
+Tables: turns, events, personas. A turn has, among others, these columns: world,
+scenario, seed, tick, wave, persona, question, answer, choice, unscorable, failure,
+cost_nano, tokens_output. `wave` counts the survey waves from 0; `tick` is when the
+turn was. docs/export.md lists every column. Reads in pandas, Polars and DuckDB.
+
+The real values that the study holds out are left out, so that no table has them
+beside the answers by mistake. --with-held-out writes them to held_out.parquet.
 
 \b
 Example:
   perdure export runs/first
 """
+
+WithHeldOut = Annotated[
+    bool, typer.Option("--with-held-out", help="Write the real, held-out values too.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -33,7 +42,7 @@ def register(app: typer.Typer) -> None:
     app.command("export", help=HELP, cls=PlainCommand)(export)
 
 
-def export(folder: RunFolder, *, json: Json = False) -> int:
+def export(folder: RunFolder, *, with_held_out: WithHeldOut = False, json: Json = False) -> int:
     """Export a run's record into `export/` in its folder.
 
     Raises:
@@ -48,7 +57,7 @@ def export(folder: RunFolder, *, json: Json = False) -> int:
     from perdure.trace.export import export as write_export  # noqa: PLC0415 - heavy
 
     require_run(folder)
-    manifest = write_export(folder)
+    manifest = write_export(folder, with_held_out=with_held_out)
     target = folder / EXPORT_NAME
     if json:
         write_json({"folder": str(target), "manifest": manifest})

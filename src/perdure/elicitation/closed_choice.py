@@ -22,12 +22,11 @@ from functools import lru_cache
 from perdure.elicitation import vocabulary as words
 from perdure.elicitation.fold import fold
 from perdure.elicitation.mentions import Names, names_of
-from perdure.elicitation.reading import Finding, Standing, plain, read
+from perdure.elicitation.reading import ANSWERS, Finding, Standing, plain, read
 from perdure.records.outcome import Scored, UnscorableCause
 from perdure.records.scenario import Question
 
 _REMEMBERED_LENGTH_MAX = 240
-_ANSWERS = (Standing.DECIDED, Standing.BARE)
 _SEVERAL = Scored(unscorable=UnscorableCause.SEVERAL_CHOICES)
 
 
@@ -76,7 +75,7 @@ def _opposed(finding: Finding, text: str, names: Names) -> Finding:
         if choice not in names.opposite:
             return finding._replace(standing=Standing.DENIED)
         choice, standing = names.opposite[choice], Standing.DECIDED
-    if standing in _ANSWERS:
+    if standing in ANSWERS:
         said = words.ANSWER_BEFORE.search(text, 0, finding.place)
         contrary = names.opposite if said and said.group(1) == "no" else names.opposite.values()
         if said and choice in contrary:
@@ -86,8 +85,8 @@ def _opposed(finding: Finding, text: str, names: Names) -> Finding:
 
 def _verdict(findings: list[Finding], text: str, choices: int) -> int | Scored:
     """Decide by the module's rule: the number of a choice, or a score without one."""
-    decided = _choices(findings, *_ANSWERS)
-    if len(decided) > 1:
+    decided = _choices(findings, *ANSWERS)
+    if len(decided) > 1 or (decided and _choices(findings, Standing.HEADING) - decided):
         return _SEVERAL
     denied = _choices(findings, Standing.DENIED)
     undecided = words.UNDECIDED.search(text) is not None
@@ -96,7 +95,7 @@ def _verdict(findings: list[Finding], text: str, choices: int) -> int | Scored:
     if decided or undecided:
         return _open(undecided=undecided)
     favoured = _choices(findings, Standing.FAVOURED)
-    named = favoured | _choices(findings, Standing.NAMED, Standing.LISTED)
+    named = favoured | _choices(findings, Standing.NAMED, Standing.LISTED, Standing.HEADING)
     if favoured == named and len(favoured - denied) == 1 and not words.NEVER.search(text):
         return favoured.pop()
     if len(named) > 1:
@@ -115,5 +114,5 @@ def _choices(findings: list[Finding], *standings: Standing) -> set[int]:
 
 def _holds(findings: list[Finding], text: str) -> bool:
     """Say whether a decision is not taken back after it, nor turned round by a phrase of never."""
-    last = max(finding.place for finding in findings if finding.standing in _ANSWERS)
+    last = max(finding.place for finding in findings if finding.standing in ANSWERS)
     return not words.TAKEN_BACK.search(text, last) and not words.NEVER.search(text)

@@ -34,7 +34,8 @@ class Names:
         self._numbers: dict[str, set[int]] = {}
         for choice in choices:
             for name in (choice.label, *choice.aliases):
-                words = _words(name)
+                # Who answers is read apart from the name: "I agree" is "agree", said by "I".
+                words = _words(name).removeprefix("i ")
                 if words:
                     self._numbers.setdefault(words, set()).add(number[choice.id])
         self.opposite = dict(self._opposites())

@@ -7,9 +7,9 @@ leave a mention merely named, which is no answer.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from enum import Enum, auto
+from itertools import pairwise
 from typing import NamedTuple
 
 from perdure.elicitation import vocabulary as words
@@ -25,11 +25,15 @@ class Standing(Enum):
 
     DECIDED = auto()  # "I'd vote for X", "X has my vote", "I agree with it"
     BARE = auto()  # a clause that is nothing but the name, where the answer begins or ends
+    HEADING = auto()  # the same, elsewhere
     FAVOURED = auto()  # "I like X"
     LISTED = auto()  # one of several side by side: "X or Y"
     NAMED = auto()  # spoken of, and nothing that is understood as an answer
     DENIED = auto()  # "not X", "I would never vote for X", "my name is X"
     OPPOSED = auto()  # "I do not X": a denial that is the other's own answer, if there is one
+
+
+ANSWERS = (Standing.DECIDED, Standing.BARE)
 
 
 class Finding(NamedTuple):
@@ -69,18 +73,19 @@ def read(text: str, names: Names) -> list[Finding]:
     findings: list[Finding] = []
     for number, (start, sentence) in enumerate(sentences):
         inner = 0 < number < len(sentences) - 1
-        for found in _read_sentence(sentence, names):
-            standing = found.standing
-            if inner and standing is Standing.BARE:
-                standing = Standing.NAMED
-            findings.append(Finding(found.choice, standing, start + found.place))
+        for choice, standing, place in _read_sentence(sentence, names):
+            heads = number > 0 and words.HEADING.match(sentence, place + 1)
+            if standing is Standing.BARE and (inner or heads):
+                findings.append(Finding(choice, Standing.HEADING, start + place))
+            else:
+                findings.append(Finding(choice, standing, start + place))
     return findings
 
 
 def _read_sentence(sentence: str, names: Names) -> list[Finding]:
     mentions = list(_mentions(sentence))
     standings = [_standing(mention, names) for mention in mentions]
-    for at, (left, right) in enumerate(zip(mentions, mentions[1:], strict=False)):
+    for at, (left, right) in enumerate(pairwise(mentions)):
         denied = Standing.DENIED in standings[at : at + 2]
         between = sentence[left.place + 1 : right.place]
         if left.choice != right.choice and not denied and _are_listed(right, between):
@@ -117,12 +122,16 @@ def _standing(mention: _Mention, names: Names) -> Standing:
     person = mention.choice in names.persons
     if person and words.TAKEN_FOR.search(before):
         return Standing.DENIED
-    if words.PARTLY.search(before) or words.UNDECIDED.search(before):
+    if (
+        words.PARTLY.search(before)
+        or words.UNDECIDED.search(before)
+        or _of_others(mention.sentence_before)
+    ):
         return Standing.NAMED
     if words.NEGATION.search(before):
         affirmed = words.NEGATION.sub("", before)
         said = _affirmed(mention._replace(before=affirmed), names)
-        return Standing.OPPOSED if said is Standing.DECIDED else Standing.DENIED
+        return Standing.OPPOSED if said in ANSWERS else Standing.DENIED
     return _affirmed(mention, names)
 
 
@@ -135,7 +144,6 @@ def _affirmed(mention: _Mention, names: Names) -> Standing:
         or words.CONDITION_AFTER.search(mention.sentence_after)
         or words.PAST.search(mention.before + " " + mention.after)
         or words.POSSESSED.search(mention.after)
-        or _of_others(mention.sentence_before)
     ):
         return Standing.NAMED
     return _understood(mention, names)
@@ -145,20 +153,20 @@ def _understood(mention: _Mention, names: Names) -> Standing:
     """Say what the words directly beside a mention make of it."""
     compared = words.COMPARED_AFTER.search(mention.after)
     after = mention.after[: compared.start()] if compared else mention.after
-    spoken = _known_before(mention.before)
-    if spoken is not None:
-        if words.DECISION.search(spoken):
-            return Standing.DECIDED
-        if words.FAVOUR.search(spoken):
-            return Standing.DECIDED if compared else Standing.FAVOURED
-        if _is_bare(after, mention.choice, names):
-            return Standing.BARE
-        if words.I_DO.search(spoken) and mention.choice not in names.persons:
-            return Standing.DECIDED
+    if words.MENTION.search(mention.before) and words.STARTS_A_CLAUSE.search(after):
+        return Standing.NAMED
     last = words.WORD.findall(mention.before)[-1:]
     if words.CHOSEN_AFTER.search(after) and (not last or last[0] in words.KNOWN):
         return Standing.DECIDED
-    return Standing.NAMED
+    spoken = _known_before(mention.before)
+    if spoken is None:
+        return Standing.NAMED
+    if words.FAVOUR.search(spoken):
+        return Standing.DECIDED if compared else Standing.FAVOURED
+    does = words.I_DO.search(spoken) and mention.choice not in names.persons
+    if does or words.DECISION.search(spoken):
+        return Standing.DECIDED
+    return Standing.BARE if _is_bare(after, mention.choice, names) else Standing.NAMED
 
 
 def _known_before(before: str) -> str | None:
@@ -175,7 +183,7 @@ def _known_before(before: str) -> str | None:
 
 def _is_bare(after: str, choice: int, names: Names) -> bool:
     """Say whether nothing that matters follows a name in its clause."""
-    rest = words.MENTION.sub(" ", after.split(":")[0])
+    rest = words.MENTION.sub(" ", after.split(":", maxsplit=1)[0])
     if all(word in words.FILLER_AFTER for word in words.WORD.findall(rest)):
         return True
     if choice in names.persons or not words.GOES_ON.search(rest):

@@ -91,7 +91,8 @@ SET_PHRASES: tuple[tuple[re.Pattern[str], str], ...] = (
             r"\bif (?:i|you|the election|the choice|it)\b[^,.;!?:\n]{0,60}?"
             r"\b(?:choose|pick|decide|vote|held|asked|between)\b"
             rf"(?! (?:for )?(?:the )?{M}(?! (?:and|or)\b))"
-            rf"(?: (?:today|now|right now|tomorrow|one|between)\b|(?: for)? {M} (?:and|or)(?: for)? {M})*"
+            r"(?: (?:today|now|right now|tomorrow|one|between)\b"
+            rf"|(?: for)? {M} (?:and|or)(?: for)? {M})*"
         ),
         " , ",
     ),
@@ -115,7 +116,7 @@ ASIDE_OPENERS = frozenset(
 
 NEGATION = re.compile(
     r"\b(?:not|never|cannot|no|nor|neither|hardly|without|none|nobody|ain't|refuse to|refusing to"
-    r"|stop|avoid|less likely to|unlikely to|unwilling to|reluctant to)\b|n't\b"
+    r"|stop|avoid|less likely to|unlikely to|unwilling to|reluctant to|can't|won't)\b|n't\b"
 )
 PARTLY = re.compile(
     r"(?:\bnot|n't) (?:\w+ ){0,2}?(?:entirely|fully|completely|totally|wholly|necessarily|quite"
@@ -124,6 +125,7 @@ PARTLY = re.compile(
 # What comes after one of these in a clause is not what is chosen, or not said by who answers.
 GUARD = re.compile(
     r"\b(?:than|before|until|till|over|instead of|like i(?:'d| would)|said|says|told|pretend)\b"
+    rf"|{M}(?: more| better)? to\b"
 )
 CONDITION_BEFORE = re.compile(r"^\W*(?:(?:only|even|well|so|and|but) )?(?:if|unless)\b")
 CONDITION_AFTER = re.compile(r"^(?:(?!\bthat\b)[^,])*,? ?\b(?:if|unless|only when|until)\b")
@@ -133,14 +135,18 @@ PAST = re.compile(
 )
 POSSESSED = re.compile(r"^'(?:s(?! (?:my|the|a|better|best)\b))?(?= )")
 # "I am X" and its like, where X is somebody's name.
-TAKEN_FOR = re.compile(r"\b(?:(?:i'm|i am|this is)|name(?: is|'s))(?: \w+){0,2} ?$")
+TAKEN_FOR = re.compile(
+    r"\b(?:(?:i'm|i am|this is)|name(?: is|'s))"
+    r"(?: (?:mr|president|senator|sen|governor|gov|former|vice|the|candidate|actually|really))* ?$"
+)
 
 # "No, I ...": the yes or no that a sentence opens with, before a mention that ends the text read.
 ANSWER_BEFORE = re.compile(r"\b(yes|no)\b,? (?:[\w']+ ){0,4}\Z")
 
 # The words that may lead to a name: "I would most likely have to go with the incumbent ...".
 _CHOOSING = (
-    r"vot(?:e|ing|ed)|cast(?:ing)? my (?:vote|ballot)|choos(?:e|ing)|chose|pick(?:ing|ed)?"
+    r"(?<!\ba )(?<!\bthe )vot(?:e|ing|ed)|cast(?:ing)? my (?:vote|ballot)|choos(?:e|ing)|chose"
+    r"|pick(?:ing|ed)?"
     r"|go(?:ing)?(?: \w+)? (?:with|for)|support(?:ing)?|prefer|favou?r|lean(?:ing)?"
     r"|select(?:ing)?|opt(?:ing)? for|elect(?:ing)?|sid(?:e|ing) with|back(?:ing)?"
     r"|endors(?:e|ing)|stick(?:ing)? with|(?:vote|choice|pick|answer|preference|candidate|decision"
@@ -152,8 +158,7 @@ I_DO = re.compile(
     r"^(?:i(?:'d|'ll|'m|'ve)?)(?: (?!(?:say|think|guess|believe|suppose|feel|that|is|it)\b)\w+)*$"
 )
 I_WORDS = frozenset({"i", "i'd", "i'll", "i'm", "i've"})
-KNOWN = frozenset(
-    """
+_KNOWN = """
 a absolutely admire all also always am an and answer back backing ballot be believe best better
 cast casting certainly choice choose choosing chose clearly completely course decision definitely
 do elect electing endorse endorsing er favor favour favoring favouring feel final firmly for former
@@ -163,15 +168,15 @@ pick picked picking plan planning please prefer preference president probably ra
 select selecting sen senator side siding simply so somewhat sooner stick sticking still strongly
 supporting support suppose sure that that's the think to totally towards toward trust um very vice
 vote voted voting want well will with would yeah yep yes no
-""".split()
-)
-FILLER_AFTER = frozenset(
-    """
+"""
+KNOWN = frozenset(_KNOWN.split())
+_FILLER_AFTER = """
 actually again all any certainly clearly course day definitely for guess honestly i is it me now of
 please president probably sir suppose sure that the think this time way then too with message
 statement
-""".split()
-)
+"""
+FILLER_AFTER = frozenset(_FILLER_AFTER.split())
+HEADING = re.compile(r"[^,]{0,30}:")
 # After a choice that is no person's name a sentence may go on: "Yes I would".
 GOES_ON = re.compile(r"^ (?:i|it|we|this|that)\b")
 CHOSEN_AFTER = re.compile(
@@ -201,6 +206,9 @@ STARTS_A_CLAUSE = re.compile(
     r"^(?:'s?)? ?(?:is|was|has|had|would|will|can|could|does|did|seems|looks|should|'d|'ll)\b"
     r"|^'s \w"
 )
+# The choices as a prompt lists them: on the line that says so, or else on the lines below it.
 ECHO_LINE = re.compile(
-    r"(?m)^(?:possible answers|possible choices|choices|options|answer options)\b[^\n]*$"
+    r"(?m)^(?:here are )?(?:(?:the|some|available|possible|answer) )*"
+    r"(?:answers|choices|options|responses)\b[^\n:]*"
+    r"(?::[ ]*[^\n ][^\n]*$|:[ ]*\n+(?:[^\n]+(?:\n|\Z))*|$)"
 )

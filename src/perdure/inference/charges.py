@@ -13,7 +13,7 @@ from perdure.records.registry import CallsLost, CallsOrphaned, LogPayload
 from perdure.records.request import Attempt, CallKey, ChatRequest, EmbedRequest, Failure
 from perdure.records.usage import Price, Usage
 
-Charge = TypeVar("Charge", CallsLost, CallsOrphaned)
+Charge = TypeVar("Charge", bound=CallsLost | CallsOrphaned)
 
 # What a request costs in tokens beside its text, at most: marks of roles, of starts and ends.
 _TOKENS_PER_PART = 16

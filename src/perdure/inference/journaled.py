@@ -18,7 +18,7 @@ from perdure.inference import charges
 from perdure.inference.charges import NOTHING, Recalled, attempt_of, intent_of, recall
 from perdure.inference.host import HostStats, InferenceHost, Outcome, Sender
 from perdure.inference.settlement import settle
-from perdure.records.journal import JournaledCall, Settled, TickOpening
+from perdure.records.journal import JournaledCall, OpenTick, Settled, TickOpening
 from perdure.records.registry import CallsLost, CallsOrphaned
 from perdure.records.request import (
     Attempt,
@@ -121,6 +121,17 @@ class JournaledHost:
         stored = await self._journal.calls(*place) if known else None
         self._ticks[place] = _Tick(() if stored is None else stored.calls)
         return held
+
+    async def open_ticks(self) -> tuple[OpenTick, ...]:
+        """List the ticks that the journal holds open, with all their attempts.
+
+        Raises:
+            DamagedRecordError: what the journal holds is not what was written.
+            StorageError: storage failed.
+
+        """
+        found = [await self._journal.calls(one.world, one.tick) for one in self._journal.open_ticks]
+        return tuple(tick for tick in found if tick is not None)
 
     async def close_tick(self, world: str, tick: int) -> None:
         """Give up what the journal holds of a tick: the record has it, or it is opened afresh.

@@ -21,17 +21,20 @@ from perdure.base.crashpoints import crashpoint
 from perdure.base.errors import PluginError
 from perdure.base.ids import new_run_id
 from perdure.inference.host import InferenceHost
+from perdure.inference.journaled import JournaledHost
 from perdure.records.fingerprint import Fingerprint
-from perdure.records.registry import RunEntry, RunForced, TransportMoved
+from perdure.records.registry import LogPayload, RunEntry, RunForced, RunState, TransportMoved
 from perdure.records.result import RunResult
 from perdure.runner.config import RunConfig
 from perdure.runner.history import History, look_back
 from perdure.runner.meter import Observer
 from perdure.runner.plugins import PluginParts
+from perdure.runner.reconcile import reconcile
 from perdure.runner.respondents import host_for
 from perdure.runner.session import Session, conduct
 from perdure.study.identity import Cell, expand, input_hashes
 from perdure.trace.files import make_folder
+from perdure.trace.journal import Journal
 from perdure.trace.lock import GovernorLock
 from perdure.trace.partitions import FolderPartitions
 from perdure.trace.registry import Registry
@@ -136,29 +139,65 @@ async def _govern(
     lock = await GovernorLock.acquire(folder, clock)
     try:
         registry = await _registry(config, past, cells)
+        journal = None
         try:
-            if past.forced:
-                await registry.log(RunForced(moved=past.forced, fingerprint=past.code))
-            if past.carried:
-                await registry.log(TransportMoved(moved=past.carried))
-            return await conduct(
+            partitions = FolderPartitions(folder)
+            journal = await _journal(folder, registry.epoch)
+            journaled = JournaledHost(host, journal)
+            log = past.log
+            if past.begun:
+                log = await _take_up(past, journaled, registry, partitions)
+            result = await conduct(
                 Session(
                     config=config,
                     cells=cells,
                     parts=parts,
-                    host=host,
+                    host=journaled,
                     registry=registry,
-                    partitions=FolderPartitions(folder),
+                    partitions=partitions,
                     clock=clock,
                     observer=observer,
                     folder=folder,
-                    outside=past.outside,
+                    log=log,
                 )
             )
+            if result.state is RunState.COMPLETED:
+                await journal.finish()
+            return result
         finally:
+            if journal is not None:
+                await journal.close()
             await registry.close()
     finally:
         lock.release()
+
+
+async def _journal(folder: Path, epoch: int) -> Journal:
+    if await Journal.has(folder):
+        return await Journal.open(folder, epoch)
+    return await Journal.create(folder, epoch)
+
+
+async def _take_up(
+    past: History, host: JournaledHost, registry: Registry, partitions: FolderPartitions
+) -> tuple[LogPayload, ...]:
+    """Settle what an earlier sitting left, before anything else; give the run log after it."""
+    reading = partitions.read()
+    try:
+        await reconcile(
+            host=host,
+            registry=registry,
+            reading=reading,
+            log=past.log,
+            afresh=bool(past.forced),
+        )
+        if past.forced:
+            await registry.log(RunForced(moved=past.forced, fingerprint=past.code))
+        if past.carried:
+            await registry.log(TransportMoved(moved=past.carried))
+        return await asyncio.to_thread(lambda: reading.log)
+    finally:
+        reading.close()
 
 
 async def _registry(config: RunConfig, past: History, cells: Sequence[Cell]) -> Registry:

@@ -8,15 +8,16 @@ whatever happens to a worker.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from perdure.base.crashpoints import crashpoint
 from perdure.base.errors import EXIT_DONE, EXIT_SOME_FAILED, first_exit
+from perdure.inference.charges import uncharged
 from perdure.records.presentation import Plan
 from perdure.records.registry import (
-    CostOutsideTicks,
+    LogPayload,
     RunClosed,
     RunEntry,
     RunPaused,
@@ -26,7 +27,7 @@ from perdure.records.registry import (
     WorldState,
 )
 from perdure.records.result import RunResult
-from perdure.runner.ledger import Spend
+from perdure.runner.ledger import Spend, spend_outside
 from perdure.runner.pace import may_open
 from perdure.runner.port import TickDropped, TickOpened, TickReport
 from perdure.trace.port import RunRegistry
@@ -35,7 +36,8 @@ from perdure.trace.port import RunRegistry
 class Governor:
     """Governs one run. Every method is called on one event loop."""
 
-    def __init__(self, registry: RunRegistry, *, skew: int, outside: Spend) -> None:
+    def __init__(self, registry: RunRegistry, *, skew: int, log: Iterable[LogPayload] = ()) -> None:
+        """Take up a run. `log` is the run log so far, what was just reconciled included."""
         self._registry = registry
         self._skew = skew
         known = registry.outcomes
@@ -49,7 +51,8 @@ class Governor:
             if outcome.state is not WorldState.COMPLETED
         }
         self._moved = asyncio.Condition()
-        self._outside = outside
+        self._log = list(log)
+        self._outside = spend_outside(self._log)
         self._stop_cause = ""
         self._stop_exit = EXIT_DONE
 
@@ -82,6 +85,11 @@ class Governor:
         """Witness a tick that is durable, and let the others move up."""
         await self._stand(report)
         crashpoint("tick.after-witness")
+        orphaned = () if report.orphaned is None else (report.orphaned,)
+        for charge in uncharged((*report.lost, *orphaned), self._log):
+            await self._registry.log(charge)
+            self._log.append(charge)
+            self._outside += Spend(known=charge.cost, unknown=charge.unknown_costs)
 
     async def _stand(self, report: TickReport) -> None:
         known = self._outcomes[report.world_id]
@@ -103,17 +111,8 @@ class Governor:
             self._moved.notify_all()
 
     async def tick_dropped(self, dropped: TickDropped) -> None:
-        """Record what the calls of a tick cost that will not be written."""
+        """Count what the calls of a tick cost that is not written. The journal keeps them."""
         self._outside += Spend(known=dropped.cost, unknown=dropped.unknown_costs)
-        await self._registry.log(
-            CostOutsideTicks(
-                world_id=dropped.world_id,
-                tick=dropped.tick,
-                calls=dropped.calls,
-                cost=dropped.cost,
-                unknown_costs=dropped.unknown_costs,
-            )
-        )
 
     async def world_ended(self, outcome: WorldOutcome) -> None:
         """Record how a world ended. An ending that is no world's own fault stops the run."""

@@ -10,11 +10,11 @@ from perdure.base.text import one_line
 from perdure.closure import Differences, fingerprint
 from perdure.closure import compare as compare_code
 from perdure.records.fingerprint import Fingerprint
-from perdure.records.registry import Moved, RunState
+from perdure.records.registry import LogPayload, Moved, RunState
 from perdure.records.result import RunResult
 from perdure.runner.config import RunConfig
 from perdure.runner.governor import result_of
-from perdure.runner.ledger import NOTHING_SPENT, Spend, spend_outside
+from perdure.runner.ledger import spend_outside
 from perdure.runner.moved import asked_then, code_then, compare, moved_code, require_leave
 from perdure.study.identity import input_hashes
 from perdure.trace.files import exists
@@ -28,7 +28,7 @@ _REMAINS = {LOCK_NAME}
 
 @dataclass(frozen=True)
 class History:
-    """What went before: whether there is a run, what it spent outside ticks, its result if ended.
+    """What went before: whether there is a run, its run log, its result if it has ended.
 
     `code` is the code of now. `forced` lists what moved and is forced, `carried` what moved and
     only carries bytes.
@@ -36,7 +36,7 @@ class History:
 
     code: Fingerprint
     begun: bool = False
-    outside: Spend = NOTHING_SPENT
+    log: tuple[LogPayload, ...] = ()
     result: RunResult | None = None
     forced: tuple[Moved, ...] = ()
     carried: tuple[Moved, ...] = ()
@@ -72,14 +72,13 @@ def look_back(config: RunConfig) -> History:
         moved = compare(was, now) + moved_code(found.refusing)
         diffs = [one.diff for one in found.refusing if one.diff]
         require_leave(moved, config.force, config.out, diffs)
-        outside = spend_outside(reader.log)
         outcomes = tuple(reader.outcomes[world.world_id] for world in reader.worlds)
-        result = result_of(reader.entry, config.out, outcomes, outside=outside)
+        result = result_of(reader.entry, config.out, outcomes, outside=spend_outside(log))
     completed = result.state is RunState.COMPLETED
     return History(
         code=code,
         begun=True,
-        outside=outside,
+        log=log,
         result=result if completed else None,
         forced=moved,
         carried=moved_code(found.warning),

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from perdure.records.events import Cost
 from perdure.records.record import Record
-from perdure.records.registry import CostOutsideTicks, LogPayload
+from perdure.records.registry import CallsLost, CallsOrphaned, LogPayload
 from perdure.records.request import Attempt
 
 
@@ -24,8 +24,8 @@ NOTHING_SPENT = Spend()
 
 
 def spend_outside(log: Iterable[LogPayload]) -> Spend:
-    """Sum what a run log says was spent outside closed ticks."""
-    rows = [row for row in log if isinstance(row, CostOutsideTicks)]
+    """Sum what a run log says was spent on calls that are in no tick."""
+    rows = [row for row in log if isinstance(row, CallsLost | CallsOrphaned)]
     return Spend(
         known=sum(row.cost for row in rows), unknown=sum(row.unknown_costs for row in rows)
     )

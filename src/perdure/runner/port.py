@@ -6,13 +6,15 @@ ports, so that governor and host may stand in another process than the worker.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Protocol
 
 from perdure.inference.host import HostStats
 from perdure.records.events import Head
+from perdure.records.journal import TickOpening
 from perdure.records.presentation import Plan
 from perdure.records.record import Record
-from perdure.records.registry import LogHead, WorldOutcome
+from perdure.records.registry import CallsLost, CallsOrphaned, LogHead, WorldOutcome
 from perdure.records.request import CallKey, CallResult, ChatRequest, EmbedRequest, FailureCause
 
 
@@ -27,7 +29,8 @@ class TickOpened(Record):
 class TickReport(Record):
     """A tick that closed: where its partition ends now, and the tick's own counts and cost.
 
-    `cost` is the sum of known amounts in nano-units; `unknown_costs` counts the rest.
+    `cost` is the sum of known amounts in nano-units; `unknown_costs` counts the rest. `lost` and
+    `orphaned` are what calls cost beside those that are in the tick.
     """
 
     world_id: str
@@ -38,10 +41,30 @@ class TickReport(Record):
     calls: int = 0
     cost: int = 0
     unknown_costs: int = 0
+    lost: tuple[CallsLost, ...] = ()
+    orphaned: CallsOrphaned | None = None
 
 
 class ModelHost(Protocol):
-    """Where every model call of a run is decided, made and paid."""
+    """Where every model call of a run is decided, made, journaled and paid."""
+
+    async def open_tick(self, opening: TickOpening) -> TickOpening:
+        """Open a tick durably before its first call; give the opening that holds."""
+        ...
+
+    async def lost(self, world: str, tick: int) -> tuple[CallsLost, ...]:
+        """Charge the attempts of an open tick that came to nothing."""
+        ...
+
+    async def orphans(
+        self, world: str, tick: int, used: Collection[CallKey]
+    ) -> CallsOrphaned | None:
+        """Charge the finished attempts of an open tick that are not in the record."""
+        ...
+
+    async def close_tick(self, world: str, tick: int) -> None:
+        """Give up a tick that is in the record, with its charges in the run log."""
+        ...
 
     async def call(self, key: CallKey, request: ChatRequest | EmbedRequest) -> CallResult:
         """Make one call, with its retries. A failure is in the result, never an exception."""

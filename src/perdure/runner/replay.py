@@ -8,7 +8,7 @@ two causes: the code moved since, or the code is not deterministic.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from perdure.base.errors import PluginError
@@ -24,9 +24,10 @@ from perdure.records.events import (
     Turn,
     TurnNotTaken,
 )
+from perdure.records.journal import TickOpening
 from perdure.records.persona import Persona
 from perdure.records.record import Record
-from perdure.records.registry import LogHead
+from perdure.records.registry import CallsLost, CallsOrphaned, LogHead
 from perdure.records.request import (
     Attempt,
     CallKey,
@@ -154,6 +155,26 @@ class _RecordHost:
         if isinstance(answer, FailureCause):
             return CallResult(key=key, attempts=(Attempt(failed=answer),))
         return CallResult(key=key, attempts=(Attempt(),), answer=answer)
+
+    async def open_tick(self, opening: TickOpening) -> TickOpening:
+        """Open nothing: the record's own plan holds."""
+        return opening
+
+    async def lost(self, world: str, tick: int) -> tuple[CallsLost, ...]:  # noqa: ARG002
+        """Lose nothing."""
+        return ()
+
+    async def orphans(
+        self,
+        world: str,  # noqa: ARG002
+        tick: int,  # noqa: ARG002
+        used: Collection[CallKey],  # noqa: ARG002
+    ) -> CallsOrphaned | None:
+        """Leave nothing over."""
+        return None
+
+    async def close_tick(self, world: str, tick: int) -> None:
+        """Close nothing."""
 
     def stats(self) -> HostStats:
         """Count nothing: nothing is called."""

@@ -16,12 +16,12 @@ from perdure.agent import Agent
 from perdure.base.clock import Clock
 from perdure.base.crashpoints import crashpoint
 from perdure.base.errors import EXIT_STOPPED, StopRequestedError
+from perdure.records.registry import LogPayload
 from perdure.records.result import Progress, RunResult
 from perdure.records.scenario import Header
 from perdure.runner.config import RunConfig
 from perdure.runner.failure_log import failure_log
 from perdure.runner.governor import Governor
-from perdure.runner.ledger import NOTHING_SPENT, Spend
 from perdure.runner.meter import OBSERVE_EVERY_S, Meter, Observer, progress
 from perdure.runner.port import ModelHost, TickReport
 from perdure.runner.signals import stopping
@@ -49,7 +49,10 @@ class Parts(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Session:
-    """What a sitting works with. Progress is shown to `observer`, and kept in `folder`."""
+    """What a sitting works with. Progress is shown to `observer`, and kept in `folder`.
+
+    `log` is the run log up to where this sitting's own work begins.
+    """
 
     config: RunConfig
     cells: Sequence[Cell]
@@ -60,7 +63,7 @@ class Session:
     clock: Clock
     observer: Observer | None = None
     folder: Path | None = None
-    outside: Spend = NOTHING_SPENT
+    log: tuple[LogPayload, ...] = ()
 
 
 async def conduct(session: Session) -> RunResult:
@@ -71,7 +74,7 @@ async def conduct(session: Session) -> RunResult:
         StorageError: what happened could not be recorded.
 
     """
-    governor = Governor(session.registry, skew=session.config.study.skew, outside=session.outside)
+    governor = Governor(session.registry, skew=session.config.study.skew, log=session.log)
     meter = _meter(session, governor)
     loop = asyncio.get_running_loop()
     working = loop.create_task(

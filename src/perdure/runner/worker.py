@@ -100,5 +100,6 @@ async def _ticks(world: WorldRun, governor: GovernorPort) -> None:
             return
         report = await world.run_tick(tick, opened)
         await governor.tick_closed(report)
+        await world.give_up(tick)
     crashpoint("world.completed")
     await world.partition.finish()

@@ -14,10 +14,12 @@ from functools import partial
 import msgspec
 
 from perdure.agent import Agent
+from perdure.base.canonical import hash_hex
 from perdure.base.crashpoints import crashpoint
 from perdure.base.errors import MovedError, PluginError
 from perdure.elicitation import score
 from perdure.records.events import Batch, Cost
+from perdure.records.journal import TickOpening
 from perdure.records.outcome import Outcome, Scored, TurnDone, TurnFailed
 from perdure.records.persona import Persona
 from perdure.records.presentation import Need, NeedAnswer, Plan, TurnJob, WorldDelta
@@ -55,6 +57,7 @@ class WorldRun:
         self._world = world
         self._agent = agent
         self._host = host
+        self._header_hash = hash_hex(header)
         self._carried = Carried(header, personas)
         self._calls: TickCalls | None = None
 
@@ -144,6 +147,7 @@ class WorldRun:
             StorageError: the tick could not be written.
 
         """
+        plan = await self._open(tick, opened.plan)
         crashpoint("tick.opened")
         calls = self._calls = TickCalls(
             host=self._host,
@@ -151,11 +155,11 @@ class WorldRun:
             world_seed=self.header.world_seed,
             tick=tick,
         )
-        answers, delta = await self._step(tick, opened.plan, calls)
+        answers, delta = await self._step(tick, plan, calls)
         self._carried.publish(delta)
         jobs = self._carried.jobs(delta)
         calls.personas = tuple(job.persona.id for job in jobs)
-        outcomes = await self._act(jobs, opened.plan, calls)
+        outcomes = await self._act(jobs, plan, calls)
         causes = unanswered(
             (outcome, [call for _, call in calls.by_job[job.index]])
             for job, outcome in zip(jobs, outcomes, strict=True)
@@ -169,7 +173,7 @@ class WorldRun:
             scores = _scores(jobs, outcomes)
             result = TickResult(
                 tick=tick,
-                plan=opened.plan,
+                plan=plan,
                 delta=delta,
                 answers=answers,
                 jobs=jobs,
@@ -187,7 +191,26 @@ class WorldRun:
         self._calls = None
         crashpoint("tick.after-append")
         self._carried.live(jobs, outcomes, scores)
-        return self._report(tick, batch, outcomes, calls)
+        return await self._report(tick, batch, outcomes, calls)
+
+    async def give_up(self, tick: int) -> None:
+        """Let the journal forget a tick that is in the record and charged.
+
+        Raises:
+            StorageError: storage failed.
+
+        """
+        await self._host.close_tick(self.header.world_id, tick)
+
+    async def _open(self, tick: int, plan: Plan) -> Plan:
+        """Open a tick in the journal. One that was open before keeps the plan it had."""
+        opening = TickOpening(
+            world=self.header.world_id,
+            tick=tick,
+            plan=plan,
+            input_hash=hash_hex([self._header_hash, self.partition.head.digest]),
+        )
+        return (await self._host.open_tick(opening)).plan
 
     async def _step(
         self, tick: int, plan: Plan, calls: TickCalls
@@ -242,13 +265,14 @@ class WorldRun:
     def _place(self, tick: int | None = None) -> str:
         return f"world {self.header.world_id}" + ("" if tick is None else f", tick {tick}")
 
-    def _report(
+    async def _report(
         self, tick: int, batch: Batch, outcomes: Sequence[Outcome], calls: TickCalls
     ) -> TickReport:
         spend = spend_of(event.payload for event in batch.events if isinstance(event.payload, Cost))
         failed = sum(isinstance(outcome, TurnFailed) for outcome in outcomes)
+        world_id, used = self.header.world_id, {result.key for result in calls.results()}
         return TickReport(
-            world_id=self.header.world_id,
+            world_id=world_id,
             tick=tick,
             head=self.partition.head,
             turns=len(outcomes) - failed,
@@ -256,6 +280,8 @@ class WorldRun:
             calls=sum(len(results) for results in calls.by_job.values()),
             cost=spend.known,
             unknown_costs=spend.unknown,
+            lost=await self._host.lost(world_id, tick),
+            orphaned=await self._host.orphans(world_id, tick, used),
         )
 
 

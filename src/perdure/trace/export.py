@@ -1,7 +1,9 @@
 """Exporting a run as Parquet: typed columns, one row per turn, and a manifest of digests.
 
-What is exported has been checked against its chains on the way. The files are written to a
+What is exported has been checked on the way, events and registry alike. The files are written to a
 temporary folder that then takes the place of an earlier export, so there is never a half of one.
+Held-out values are left out unless they are asked for: a table that holds them beside the personas
+could be fed to a model, or published, by mistake.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ from perdure.records.registry import WorldEntry
 from perdure.trace.export_rows import event_rows, turn_rows
 from perdure.trace.export_tables import (
     EVENTS,
+    HELD_OUT,
     TURNS,
+    held_out_rows,
     persona_columns,
     persona_rows,
     write_table,
@@ -27,9 +31,11 @@ from perdure.trace.export_tables import (
 from perdure.trace.failures import translate_os
 from perdure.trace.files import sync_folder
 from perdure.trace.reader import RunReader
+from perdure.trace.verify_claims import asked
 
 EXPORT_NAME = "export"
 MANIFEST_NAME = "manifest.json"
+HELD_OUT_NAME = "held_out.parquet"
 EXPORT_FORMAT = 1
 
 _CHUNK_BYTES = 1 << 20
@@ -63,8 +69,11 @@ class Manifest(Record):
     files: dict[str, ExportedFile]
 
 
-def export(folder: Path) -> Manifest:
+def export(folder: Path, *, with_held_out: bool = False) -> Manifest:
     """Export a run into `export/` in its folder. Worlds that have not started have no files.
+
+    The real values that the study holds out are written only `with_held_out`, in a file of their
+    own.
 
     Raises:
         DamagedRecordError: the record does not hold what was written; nothing is exported.
@@ -77,7 +86,8 @@ def export(folder: Path) -> Manifest:
         shutil.rmtree(unborn, ignore_errors=True)
         unborn.mkdir()
         with RunReader.open(folder) as reader:
-            manifest = _write(reader, unborn)
+            reader.check_registry()
+            manifest = _write(reader, unborn, with_held_out=with_held_out)
         (unborn / MANIFEST_NAME).write_bytes(encode(manifest) + b"\n")
         _sync(unborn)
         _replace(unborn, final)
@@ -86,13 +96,19 @@ def export(folder: Path) -> Manifest:
     return manifest
 
 
-def _write(reader: RunReader, folder: Path) -> Manifest:
+def _write(reader: RunReader, folder: Path, *, with_held_out: bool) -> Manifest:
     files: dict[str, ExportedFile] = {}
-    columns = persona_columns(reader.personas)
-    count = write_table(
-        folder / "personas.parquet", columns, persona_rows(reader.personas, columns)
-    )
+    ontology = asked(reader.entry).ontology
+    specs = {spec.name: spec for spec in ontology.attributes} if ontology else {}
+    columns = persona_columns(reader.personas, specs)
+    people = persona_rows(reader.personas, columns, specs)
+    count = write_table(folder / "personas.parquet", columns, people)
     files["personas.parquet"] = _describe(folder / "personas.parquet", count)
+    if with_held_out:
+        outcome = ontology.outcome.name if ontology and ontology.outcome else ""
+        real = held_out_rows(reader.held_out, outcome)
+        count = write_table(folder / HELD_OUT_NAME, HELD_OUT, real)
+        files[HELD_OUT_NAME] = _describe(folder / HELD_OUT_NAME, count)
     (folder / "turns.parquet").mkdir()
     (folder / "events.parquet").mkdir()
     worlds = []

@@ -20,6 +20,9 @@ from perdure.records.scenario import Scenario
 
 Row = dict[str, Any]
 
+# The purpose of the call that a persona reflects with, which is not part of its turn's answer.
+REFLECTION = "reflection"
+
 
 def event_rows(run_id: str, world_id: str, events: Iterable[tuple[Event, bytes]]) -> Iterator[Row]:
     """Give one row per event, its payload as the canonical JSON that is stored."""
@@ -108,9 +111,15 @@ def _said(turn: Turn | TurnNotTaken, score: ScoreGiven | None) -> Row:
 
 
 def _paid(costs: list[Cost]) -> Row:
+    """Sum the calls of a turn; those of its reflection stand apart."""
+    row = _sums([cost for cost in costs if cost.purpose != REFLECTION], "")
+    return {**row, **_sums([cost for cost in costs if cost.purpose == REFLECTION], "reflection_")}
+
+
+def _sums(costs: list[Cost], prefix: str) -> Row:
     unknown = sum(cost.amount is None for cost in costs)
     used = [cost.usage for cost in costs if cost.usage is not None]
-    return {
+    sums: Row = {
         "attempts": len(costs),
         # A sum without its unknown parts would pass for the whole.
         "cost_nano": None if unknown else sum(cost.amount or 0 for cost in costs),
@@ -120,3 +129,4 @@ def _paid(costs: list[Cost]) -> Row:
         "tokens_cache_read": sum(usage.cache_read for usage in used) if used else None,
         "tokens_output": sum(usage.output for usage in used) if used else None,
     }
+    return {f"{prefix}{name}": value for name, value in sums.items()}

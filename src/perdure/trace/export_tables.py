@@ -1,81 +1,169 @@
-"""The typed columns of an export, and how rows become a Parquet file in bounded memory."""
+"""The typed columns of an export, and how rows become a Parquet file in bounded memory.
+
+`docs/export.md` is this list for people; a test holds the two against each other.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from perdure.records.persona import Persona
+from perdure.records.persona import AttributeSpec, AttributeValue, Persona
 from perdure.trace.export_rows import Row
 
 _ROWS_PER_GROUP = 5_000
 
-# Name and type of every column. `name` is text of which few values occur, `text` any other.
-Columns = tuple[tuple[str, str], ...]
+
+class Column(NamedTuple):
+    """One column: its name, its kind, what it means.
+
+    A `name` is text of which few values occur, a `text` any other, `names` a list of them; a
+    `count` is a whole number, a `number` any other.
+    """
+
+    name: str
+    kind: str
+    meaning: str
+
+
+Columns = tuple[Column, ...]
+
+# The type of every kind, as pandas, Polars and DuckDB are told it.
+TYPES = {
+    "text": "string",
+    "name": "dictionary of string",
+    "names": "list of string",
+    "count": "int64",
+    "number": "double",
+}
+
+_CALLS = (
+    Column("attempts", "count", "attempts at {what}, each with a cost of its own"),
+    Column(
+        "cost_nano",
+        "count",
+        "sum over these attempts, in billionths of `currency`; NULL if any of them is unknown",
+    ),
+    Column("unknown_costs", "count", "how many of these attempts have an unknown amount"),
+    Column(
+        "tokens_input_fresh",
+        "count",
+        "input tokens read afresh; NULL where no attempt reported usage, as in the next three",
+    ),
+    Column("tokens_cache_write", "count", "input tokens written to the provider's cache"),
+    Column("tokens_cache_read", "count", "input tokens read from the provider's cache"),
+    Column("tokens_output", "count", "output tokens"),
+)
+
+
+def _calls(prefix: str, what: str) -> Columns:
+    return tuple(
+        Column(f"{prefix}{name}", kind, meaning.format(what=what)) for name, kind, meaning in _CALLS
+    )
+
 
 TURNS: Columns = (
-    ("run", "text"),
-    ("world", "text"),
-    ("scenario", "name"),
-    ("variant", "name"),
-    ("seed", "count"),
-    ("tick", "count"),
-    ("wave", "count"),
-    ("job", "count"),
-    ("persona", "text"),
-    ("question", "name"),
-    ("channel", "name"),
-    ("claims", "names"),
-    ("answer", "text"),
-    ("choice", "name"),
-    ("unscorable", "name"),
-    ("failure", "name"),
-    ("call_failure", "name"),
-    ("attempts", "count"),
-    ("cost_nano", "count"),
-    ("currency", "name"),
-    ("unknown_costs", "count"),
-    ("tokens_input_fresh", "count"),
-    ("tokens_cache_write", "count"),
-    ("tokens_cache_read", "count"),
-    ("tokens_output", "count"),
+    Column("run", "text", "id of the run"),
+    Column("world", "text", "id of the world: one scenario with one seed"),
+    Column("scenario", "name", "id of the world's scenario"),
+    Column("variant", "name", "id of the scenario's variant"),
+    Column("seed", "count", "replicate seed of the world"),
+    Column("tick", "count", "tick of the turn, from 0; `perdure report` names waves by it"),
+    Column(
+        "wave",
+        "count",
+        "place of the survey wave among the scenario's waves: 0 is the first one, whatever its"
+        " tick; NULL where the turn is not part of a wave",
+    ),
+    Column("job", "count", "place of the turn in its tick, from 0"),
+    Column("persona", "text", "id of the persona"),
+    Column("question", "name", "id of the question that was asked"),
+    Column("channel", "name", "channel on which it was shown"),
+    Column("claims", "names", "ids of the claims that were shown, in their order"),
+    Column("answer", "text", "the answer in the model's own words; NULL if there is none"),
+    Column("choice", "name", "id of the choice that it was scored as; NULL if there is none"),
+    Column("unscorable", "name", "why an answer to a closed question has no choice"),
+    Column("failure", "name", "why the turn was not taken; NULL if it was"),
+    Column("call_failure", "name", "how its model call failed, if that was the cause"),
+    Column("currency", "name", "currency of the run"),
+    *_calls("", "every call of the turn but its reflection's"),
+    *_calls("reflection_", "the call of the reflection that followed; 0 where none did"),
 )
 
 EVENTS: Columns = (
-    ("run", "text"),
-    ("world", "text"),
-    ("seq", "count"),
-    ("tick", "count"),
-    ("kind", "name"),
-    ("persona", "text"),
-    ("content", "count"),
-    ("payload", "text"),
+    Column("run", "text", "id of the run"),
+    Column("world", "text", "id of the world"),
+    Column("seq", "count", "number of the event in its world, from 0"),
+    Column("tick", "count", "tick that it is part of"),
+    Column("kind", "name", "kind of the event"),
+    Column("persona", "text", "id of the persona that it concerns; NULL where none is"),
+    Column("content", "count", "its number among content events; NULL for the others"),
+    Column("payload", "text", "canonical JSON as stored; its fields are in `format.md`"),
+)
+
+PERSONA = Column("persona", "text", "id of the persona: that of the source row")
+
+HELD_OUT: Columns = (
+    PERSONA,
+    Column("outcome", "name", "name of the held-out outcome"),
+    Column("value", "name", "id of the choice that this person really made"),
 )
 
 
-def persona_columns(personas: Sequence[Persona]) -> Columns:
-    """Give the columns of a population: each attribute is of the narrowest type that holds it."""
+def persona_columns(
+    personas: Sequence[Persona], specs: Mapping[str, AttributeSpec] | None = None
+) -> Columns:
+    """Give the columns of a population: each attribute is of the narrowest type that holds it.
+
+    An attribute with a scale has the words of its codes in a column beside it, unless another
+    attribute has that name.
+    """
     kinds: dict[str, set[type]] = {}
     for persona in personas:
         for name, value in persona.attributes.items():
             kinds.setdefault(name, set()).add(type(value))
-    return (
-        ("persona", "text"),
-        *((attribute_column(name), _type_of(kinds[name])) for name in sorted(kinds)),
-    )
+    columns = [PERSONA]
+    for name in sorted(kinds):
+        spec = (specs or {}).get(name)
+        meaning = spec.label if spec else name
+        if spec and spec.unit:
+            meaning = f"{meaning}, in {spec.unit}"
+        columns.append(Column(attribute_column(name), _type_of(kinds[name]), meaning))
+        if spec and spec.scale and f"{name}_label" not in kinds:
+            words = f"{spec.label}: the words of the code in `{attribute_column(name)}`"
+            columns.append(Column(f"{attribute_column(name)}_label", "name", words))
+    return tuple(columns)
 
 
-def persona_rows(personas: Sequence[Persona], columns: Columns) -> Iterator[Row]:
+def persona_rows(
+    personas: Sequence[Persona],
+    columns: Columns,
+    specs: Mapping[str, AttributeSpec] | None = None,
+) -> Iterator[Row]:
     """Give one row per persona, in the order of the population."""
-    texts = {name for name, kind in columns if kind == "text"}
+    kinds = {column.name: column.kind for column in columns}
+    taken = {name for persona in personas for name in persona.attributes}
+    labelled = {
+        name: spec
+        for name, spec in (specs or {}).items()
+        if spec.scale and f"{name}_label" not in taken
+    }
     for persona in personas:
         row: Row = {"persona": persona.id}
         for name, value in persona.attributes.items():
             column = attribute_column(name)
-            row[column] = str(value) if column in texts else value
-        yield row
+            row[column] = str(value) if kinds[column] == "text" else value
+            if name in labelled:
+                row[f"{column}_label"] = labelled[name].scale.get(_code(value))
+        yield {name: row.get(name) for name in kinds}
+
+
+def held_out_rows(values: Mapping[str, str], outcome: str) -> Iterator[Row]:
+    """Give one row per known real value, in the order of the personas' ids."""
+    for persona, value in sorted(values.items()):
+        yield {"persona": persona, "outcome": outcome, "value": value}
 
 
 def attribute_column(name: str) -> str:
@@ -84,7 +172,10 @@ def attribute_column(name: str) -> str:
 
 
 def write_table(path: Path, columns: Columns, rows: Iterable[Row]) -> int:
-    """Write rows to a Parquet file and give their number. Equal rows make equal bytes."""
+    """Write rows to a Parquet file and give their number. Equal rows make equal bytes.
+
+    What a column means is written beside it, in the file's own schema.
+    """
     # Heavy, and needed by an export alone; it has no types.
     import pyarrow as pa  # type: ignore[import-untyped]  # noqa: PLC0415
     import pyarrow.parquet as pq  # type: ignore[import-untyped]  # noqa: PLC0415
@@ -96,7 +187,12 @@ def write_table(path: Path, columns: Columns, rows: Iterable[Row]) -> int:
         "count": pa.int64(),
         "number": pa.float64(),
     }
-    schema = pa.schema([(name, types[kind]) for name, kind in columns])
+    schema = pa.schema(
+        [
+            pa.field(name, types[kind], metadata={"meaning": meaning})
+            for name, kind, meaning in columns
+        ]
+    )
     written = 0
     source = iter(rows)
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
@@ -110,3 +206,8 @@ def _type_of(kinds: set[Any]) -> str:
     if kinds == {int}:
         return "count"
     return "number" if kinds <= {int, float} else "text"
+
+
+def _code(value: AttributeValue) -> str:
+    """Write a value as the code of its scale: a whole float as its integer."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

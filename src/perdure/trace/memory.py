@@ -133,6 +133,10 @@ class MemoryPartitions:
                 content=content,
             )
 
+    def head(self, world_id: str) -> Head | None:
+        """Give where a world's record ends; None if it has none."""
+        return self.worlds[world_id].head if world_id in self.worlds else None
+
     def blob(self, world_id: str, name: str) -> bytes:
         """Give the bytes that a world's events cite by their hash."""
         return self.worlds[world_id].blobs[bytes.fromhex(name)]

@@ -54,6 +54,10 @@ class Reading(Protocol):
         """Go through a world's events in order, each checked against its chain."""
         ...
 
+    def head(self, world_id: str) -> Head | None:
+        """Give where a world's record ends; None if it has none."""
+        ...
+
     def blob(self, world_id: str, name: str) -> bytes:
         """Give the bytes that a world's events cite by their hash."""
         ...

@@ -245,7 +245,8 @@ class RunReader:
                     persona=persona,
                     content=content,
                 )
-        self.check_witness(world_id, stored)
+        if witness is None or witness.tick < stored.tick:
+            self.check_witness(world_id, stored)
 
     def check_witness(self, world_id: str, head: Head) -> None:
         """Check that what a record holds up to its head was witnessed, if the run has ended.

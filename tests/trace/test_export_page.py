@@ -1,0 +1,28 @@
+"""The page on the export lists every column that is written, with its type and its meaning."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from perdure.trace.export_tables import EVENTS, HELD_OUT, PERSONA, TURNS, TYPES, Columns
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "export.md"
+TABLES = {"turns": TURNS, "events": EVENTS, "personas": (PERSONA,), "held_out": HELD_OUT}
+
+
+def drawn(columns: Columns) -> str:
+    """Draw columns as a table of the page."""
+    rows = [f"| `{name}` | {TYPES[kind]} | {meaning} |" for name, kind, meaning in columns]
+    return "\n".join(["| column | type | meaning |", "|---|---|---|", *rows])
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_the_page_lists_every_column(table: str) -> None:
+    """The tables of the page are those that the columns' own list draws."""
+    page = PAGE.read_text(encoding="utf-8")
+    found = re.search(rf"<!-- columns: {table} -->\n\n((?:\|.*\n)+)", page)
+    assert found is not None
+    assert found[1].rstrip("\n") == drawn(TABLES[table])

@@ -9,6 +9,7 @@ import pytest
 
 from perdure.base import canonical
 from perdure.records.events import KIND_OF, Cost, Event, ScoreGiven, TickClosed, Turn, TurnNotTaken
+from perdure.records.journal import OpenTick
 from perdure.records.outcome import TurnFailureCause, UnscorableCause
 from perdure.records.persona import AttributeSpec, Choice, Ontology, OutcomeSpec, Persona
 from perdure.records.presentation import Impression, Plan, Presentation
@@ -108,10 +109,15 @@ class MemoryRecord:
             for seed in seeds
         )
         self.log: tuple[LogPayload, ...] = (RunClosed(state=RunState.COMPLETED, exit_status=0),)
+        self.open_ticks: tuple[OpenTick, ...] | None = None
         self.stands: dict[str, WorldOutcome] = {}
         self._personas = tuple(personas)
         self._held_out = dict(held_out)
         self._events: dict[str, list[Event]] = {world.world_id: [] for world in self.worlds}
+
+    @property
+    def journal(self) -> tuple[OpenTick, ...] | None:
+        return self.open_ticks
 
     @property
     def outcomes(self) -> dict[str, WorldOutcome]:

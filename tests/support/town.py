@@ -31,6 +31,7 @@ from perdure.testing.contracts import example_header, example_personas
 from perdure.trace.decoding import decode_event
 from perdure.trace.journal_memory import MemoryCalls, MemoryJournal
 from perdure.trace.memory import MemoryPartitions, MemoryRegistry, MemoryRun
+from perdure.trace.registry_rows import held_out_hash
 
 HERE = Path(__file__)
 PIN = ModelPin(provider="scripted", model="scripted")
@@ -49,6 +50,7 @@ def town(
     """Make the run of a study: each mapping in `scenarios` changes fields of the example's."""
     header = example_header(personas)
     people = tuple(example_personas(header).values())
+    held_out = {people[0].id: "ada"}
     given = {name: getattr(header.scenario, name) for name in Scenario.__struct_fields__}
     study = Study(
         format=1,
@@ -76,7 +78,7 @@ def town(
                 file="none.csv", file_sha256="", rows_read=personas, rows_drawn=personas
             ),
         ),
-        held_out=HeldOut(values={people[0].id: "ada"}, held_out_hash=hash_hex({})),
+        held_out=HeldOut(values=held_out, held_out_hash=held_out_hash(held_out)),
         study_path=study_path,
         out=out,
     )

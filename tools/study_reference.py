@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from perdure.population import measure
 from perdure.study import schema, yaml_reader
 from perdure.study.kinds import Kind, ListOf, MapOf, Name
 from perdure.study.section import Field, Group
@@ -51,19 +52,39 @@ A short study:
 
 ## The population file
 
-A CSV file in UTF-8: a header, then one row a person, every row with one field for each column of
-the header. It may have columns that the study does not name. Fields are read by the ontology: a
-code of the attribute's scale, a number, or text. `3.0` is the code `3`. A field that is in
-`population.missing` is a missing value, and the persona goes without that attribute.
+A CSV file in UTF-8, with commas between the columns: a header, then one row a person, every row
+with one field for each column of the header. It may have columns that the study does not name.
+Fields are read by the ontology: a code of the attribute's scale, a number, or text. `3.0` is the
+code `3`. A field that is in `population.missing` is a missing value (`99.0` too, where `99` is),
+and the persona goes without that attribute.
 
 A draw of some of the rows is seeded, and nested: the 30 people of `n: 30` are among the 60 of
 `n: 60`. Personas stay in the order of the file.
 
-**The outcome is held out.** Its column cannot be an attribute. An attribute that has the same
-information in other codes (each of its values goes with one value of the outcome, and the other way
-round, over all rows) is refused by name. In a very small file that happens by chance, so it is not
-checked with fewer than six rows beyond the first of each pair. An attribute that merely goes with
-the outcome is not found: leaving it out is up to you.
+**The outcome is held out.** What is enforced, by the program and not by the study's author:
+
+- The outcome is read from its own column into a place of its own, by the row's id. It is in no
+  persona, prompt or header, and nothing that a worker is given. No attribute may use its column.
+- A *recoded copy* is refused by name: an attribute each of whose values goes with one choice and
+  the other way round, in every row that has both, with six rows or more beyond the first of each
+  pair. Nothing allows it.
+- A *determining* attribute is refused by name, with what was measured. By itself it guesses the
+  outcome right in {100 * measure.RIGHT_MIN:.0f} % of the rows or more, and avoids at least
+  {100 * measure.SAVED_MIN:.0f} % of the errors of always guessing the commonest choice; or it tells
+  one choice from the rest (of {measure.ALL_PARTS_MAX} choices or fewer, any group from the rest) in
+  {100 * measure.PART_RIGHT_MIN:.0f} % of the rows. A row is guessed from the other rows with the
+  same value; that a value is missing counts as a value. Values that rarely recur are also compared
+  by ranges, if they are numbers, and by their words, letters, digits and ends. Ids are looked at in
+  the same way.
+- If such an attribute is a real predictor that personas are meant to know, its author says so:
+  `allow_determining: true`.
+
+What is not enforced: an attribute that merely predicts the outcome, as party identification does a
+vote, is a persona's own and is shown to it. Nor is it found if only several attributes together
+determine the outcome, if a text says it in words that do not recur, if no value recurs (a code for
+each row that only another table can read), if the order of the rows follows the outcome, or if the
+file is so small that chance would do as well (fewer than about twenty rows). What your own brief,
+claims, world and agent say is up to you.
 
 ## Keys
 """

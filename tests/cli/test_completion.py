@@ -27,7 +27,7 @@ def complete(*words: str) -> list[str]:
 
 def test_commands_are_completed():
     """The beginning of a command is completed to it."""
-    assert complete("perdure", "re") == ["report"]
+    assert complete("perdure", "rep") == ["replay", "report"]
 
 
 def test_options_are_completed():

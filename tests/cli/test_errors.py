@@ -3,10 +3,18 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from perdure.base.errors import EXIT_BUG, EXIT_INVALID_STUDY, EXIT_STOPPED, EXIT_USAGE, HeldError
+from perdure.base.errors import (
+    EXIT_BUG,
+    EXIT_INVALID_STUDY,
+    EXIT_STOPPED,
+    EXIT_STORAGE,
+    EXIT_USAGE,
+    HeldError,
+)
 from perdure.cli import status as status_command
 
 READING = ("status", "ledger", "verify", "report", "export")
@@ -119,3 +127,14 @@ def test_a_reader_that_goes_away_is_no_error(recorded):
     os.close(write)
     assert process.returncode == 0
     assert process.stderr == b""
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_a_full_stdout_is_a_sentence(recorded, form):
+    """Where nothing can be written, the command says so with the code of a storage fault."""
+    command = [sys.executable, "-m", "perdure.cli", "status", str(recorded()), *form]
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == EXIT_STORAGE
+    assert "cannot be written" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -4,8 +4,20 @@ import pytest
 
 from perdure.base import errors
 from perdure.cli.app import app
+from perdure.trace.export_tables import TURNS
 
-COMMANDS = ("plan", "run", "status", "ledger", "verify", "report", "export")
+COMMANDS = (
+    "plan",
+    "run",
+    "resume",
+    "stop",
+    "status",
+    "ledger",
+    "verify",
+    "replay",
+    "report",
+    "export",
+)
 
 
 def test_the_page_names_commands_exit_codes_and_environment(perdure):
@@ -43,6 +55,20 @@ def test_help_fits_eighty_columns(perdure, command, monkeypatch):
 def test_the_list_of_commands_is_complete():
     """The list these tests go by is that of the program."""
     assert tuple(command.name for command in app.registered_commands) == COMMANDS
+
+
+def test_the_page_promises_what_is_there(perdure):
+    """There is no budget yet, so the page names none; a provider's own limit pauses a run."""
+    page = perdure("--help").out
+    assert "budget" not in page
+    assert "provider's own limit" in page
+
+
+def test_export_names_columns_that_exist(perdure):
+    """Every column in the help of the export is one that it writes."""
+    text = " ".join(perdure("export", "--help").out.split())
+    listed = text.split("these columns: ")[1].split(". `wave`")[0]
+    assert set(listed.split(", ")) <= {column.name for column in TURNS}
 
 
 def test_no_command_shows_the_page(perdure):

@@ -62,7 +62,8 @@ def test_a_line_holds_every_figure():
         (at(elapsed_s=5.0), True),
         (at(elapsed_s=0.5, ticks_closed=3), False),
         (at(elapsed_s=1.0, ticks_closed=1), True),
-        (at(elapsed_s=0.5, ticks_closed=10), True),
+        (at(elapsed_s=0.5, ticks_closed=10, worlds_done=1), False),
+        (at(elapsed_s=0.5, ticks_closed=10, worlds_done=2), True),
     ],
 )
 def test_lines_are_few(now, due):
@@ -72,12 +73,13 @@ def test_lines_are_few(now, due):
 
 
 def test_the_end_is_written_once():
-    """However often the last moment is shown, its line is written once."""
+    """However often the last moment is shown, its line is written once, with every world in it."""
     lines: list[str] = []
     observer = LineProgress(lines.append)
-    for closed in (0, 10, 10, 10):
-        observer(at(ticks_closed=closed))
+    for closed, worlds in ((0, 0), (10, 1), (10, 2), (10, 2)):
+        observer(at(ticks_closed=closed, worlds_done=worlds))
     assert len(lines) == 2
+    assert "world 2/2" in lines[-1]
 
 
 def test_a_terminal_gets_a_drawing_and_a_last_line(monkeypatch, capsys):

@@ -57,7 +57,7 @@ def start(server: Counting, out: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, str(CLIENT), server.base_url, str(out)],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT)))},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
     )

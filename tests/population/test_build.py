@@ -109,6 +109,28 @@ def test_the_population_hash_is_over_the_personas_alone(tmp_path: Path) -> None:
         (HEADER + "x,1,2,T\x1b[2J,0\n", 2, "control character"),
         (HEADER + "x,1,2,T\x00,0\n", 2, "control character"),
         (HEADER.encode() + b"x,1,2,\xff,0\n", 2, "UTF-8"),
+        ((HEADER + "x,1,2,T,0\n").encode("utf-16"), 1, "in UTF-16"),
+        ((HEADER + "x,1,2,T,0\n").encode("utf-16-be"), 1, "UTF-8"),
+        (HEADER.replace(",", ";") + "x;1;2,5;T;0\n", 1, "by semicolons (`;`), not by commas"),
+        ('"id";"P, of it"\n', 1, "by semicolons (`;`), not by commas"),
+        ("sep=;\n" + HEADER.replace(",", ";"), 1, "by semicolons (`;`), not by commas"),
+        (HEADER.replace(",", "\t") + "x\t1\t2\tT\t0\n", 1, "by tabs, not by commas"),
+        (HEADER.replace(",", "|") + "x|1|2|T|0\n", 1, "by bars (`|`), not by commas"),
+        (HEADER.replace("\n", "\r") + "x,1,2,T,0\r", 1, "carriage return alone"),
+        (HEADER + "x,1,2,T,0\ry,1,2,T,0\n", 2, "not CSV"),
+        (HEADER + "=cmd,1,2,T,0\n", 2, "`=cmd` is not a plain id"),
+        (HEADER + "@x,1,2,T,0\n", 2, "not a plain id"),
+        (HEADER + "-1,1,2,T,0\n", 2, "not a plain id"),
+        (HEADER + "\u0440x,1,2,T,0\n", 2, "not a plain id"),
+        (HEADER + "x\u200b,1,2,T,0\n", 2, "not a plain id"),
+        (HEADER + '"x\ny",1,2,T,0\n', 2, "not a plain id"),
+        (HEADER + "x\x1f,1,2,T,0\n", 2, "control character"),
+        (HEADER + f"x,1,{'9' * 19},T,0\n", 2, "not a number"),
+        (HEADER + f"x,1,{'9' * 9_000},T,0\n", 2, "not a number"),
+        (HEADER + f"x,{'9' * 9_000},2,T,0\n", 2, "not a code"),
+        (HEADER + "x,1,\uff11\uff12,T,0\n", 2, "not a number"),
+        (HEADER + "x,1,2," + '"' + "T\n" * 100_000 + '",0\n', 2, "not CSV"),
+        (HEADER.replace("id,", "id\x00,"), 1, "control character"),
     ],
 )
 def test_each_fault_of_the_file_is_one_problem_on_its_line(
@@ -119,6 +141,56 @@ def test_each_fault_of_the_file_is_one_problem_on_its_line(
     assert len(problems) == 1, problems
     assert problems[0][0] == line
     assert says in problems[0][1]
+
+
+def test_what_to_write_instead_of_another_separator_is_said(tmp_path: Path) -> None:
+    """What to write instead of another separator is said."""
+    (tmp_path / "p.csv").write_text(HEADER.replace(",", ";"))
+    with pytest.raises(InvalidStudyError) as caught:
+        build(tmp_path, SPEC, ONTOLOGY)
+    (problem,) = caught.value.problems
+    assert problem.remedy == (
+        "Save the file as CSV with commas, and its numbers with a decimal point."
+    )
+
+
+def test_line_ends_of_windows_a_mark_and_no_last_line_end_make_no_difference(
+    tmp_path: Path,
+) -> None:
+    """Line ends of Windows, a byte-order mark and a missing last line end make no difference."""
+    rows = 'x,1,41,T;U,0\ny,2,42,"T\tU",1\n'
+    plain = built(tmp_path, rows).population
+    (tmp_path / "p.csv").write_bytes(
+        ("\ufeff" + HEADER + rows).replace("\n", "\r\n").rstrip("\r\n").encode()
+    )
+    assert build(tmp_path, SPEC, ONTOLOGY).population.personas == plain.personas
+
+
+def test_a_missing_code_with_decimals_is_missing(tmp_path: Path) -> None:
+    """A missing code is missing when a program has written it as `99.0`, outcome included."""
+    drawn = built(tmp_path, "x,1,99.0,T,0\ny,1,98.0,T,9.0\n", missing=("", "99", "9"))
+    assert [persona.attributes.get("age") for persona in drawn.population.personas] == [None, 98]
+    assert drawn.held_out.values == {"x": "a"}
+
+
+def test_no_text_of_a_header_reaches_a_terminal_as_it_is(tmp_path: Path) -> None:
+    """No text of a header reaches a terminal as it is, not even as a suggestion."""
+    header = "id,P\x1b[31m,AGE\u202e,TOWN,V\n"
+    (tmp_path / "p.csv").write_text(header + "x,1,2,T,0\n")
+    with pytest.raises(InvalidStudyError) as caught:
+        build(tmp_path, SPEC, ONTOLOGY)
+    told = " ".join(problem.wrong + problem.remedy for problem in caught.value.problems)
+    assert "Did you mean" in told
+    assert "\x1b" not in told
+    assert "\u202e" not in told
+
+
+def test_a_header_of_many_columns_takes_no_time(tmp_path: Path) -> None:
+    """Looking for what was meant is bounded, however many columns there are."""
+    header = "id," + ",".join(f"attribute{number:06d}" for number in range(50_000)) + "\n"
+    columns = {f"a{number}": f"attribute{number:05d}x" for number in range(90)}
+    problems = problems_of(tmp_path, header, columns=columns)
+    assert len(problems) == 91
 
 
 def test_all_faults_of_a_file_are_listed_at_once(tmp_path: Path) -> None:

@@ -93,6 +93,23 @@ def test_a_link_inside_the_folder_is_followed(write: Writer) -> None:
     assert len(load_study(path).population.personas) == 12
 
 
+def test_a_study_in_a_linked_folder_reads_from_that_folder_and_no_other(write: Writer) -> None:
+    """A link above the study's folder is the user's own; one below it may not lead out."""
+    path = write(SAMPLE.replace("file: people.csv", "file: data/people.csv"))
+    folder = path.parent
+    link = folder.parent / "link"
+    link.symlink_to(folder)
+    inside, outside = folder / "real", folder.parent / "outside"
+    for place in (inside, outside):
+        place.mkdir()
+        (place / "people.csv").write_text(PEOPLE)
+    (folder / "data").symlink_to(inside)
+    assert len(load_study(link / "study.yaml").population.personas) == 12
+    (folder / "data").unlink()
+    (folder / "data").symlink_to(outside)
+    assert "leads out of the study's folder by a link" in problems_of(link / "study.yaml")[0]
+
+
 @pytest.mark.parametrize("kind", ["missing", "folder", "pipe", "device"])
 def test_a_study_that_is_not_a_file_is_one_problem(tmp_path: Path, kind: str) -> None:
     """A study that is not a file is one problem."""

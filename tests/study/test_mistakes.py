@@ -18,7 +18,7 @@ MISTAKES = [
     ("seeds: [1, 2]", "seeds: [1, 2]\nbudget: 5", "budget: 5", "`budget` is not known"),
     ("  title: A vote", "  titel: A vote", "titel", "`titel` in `brief` is not known"),
     ("seeds: [1, 2]", "seeds: [1, 2]\nn\u0430me: x", "n\u0430me", r"'n\u0430me'"),
-    ("seeds: [1, 2]", "seeds: [1, 2]\n<<: x", "<<", "`<<` is not known"),
+    ("seeds: [1, 2]", "seeds: [1, 2]\n<<: x", "<<", "merge key `<<` is not allowed"),
     ("perdure: 1\n", "", "name: sample", "`perdure` is missing"),
     ("perdure: 1\n", "perdure: 2\n", "perdure: 2", "`perdure` is `2`"),
     ("perdure: 1\n", "perdure: 1.0\n", "perdure: 1.0", "`perdure` is `1.0`"),
@@ -55,6 +55,14 @@ MISTAKES = [
     ("column: PID", "colunm: PID", "colunm", "`colunm` in `ontology.attributes.party`"),
     ("column: age, ", "", "age: {", "`ontology.attributes.age.column` is missing"),
     ("  file: people.csv\n", "", "id: id", "`population.file` is missing"),
+    ("unit: years", "unit: years, allow_determining: yes", "unit: years",
+     "`ontology.attributes.age.allow_determining` is `yes`"),
+    # keys that are one key once they are read
+    ("exposures: {1: [c1], 2: [c2]}", "exposures: {0: [c1], -0: [c2]}", "exposures: {0",
+     "`-0` is already on line"),
+    ("scale: {0: left, 1: middle, 2: right}}\n    age",
+     "scale: {0: left, 1: middle, 2: right, '2 ': x}}\n    age", "'2 '", "already on line"),
+    ("  s1:\n", "  's1 ':\n    horizon: 4\n  s1:\n", "  s1:", "`s1` is already on line"),
     # ids and references
     ("c1: One thing.", "c 1: One thing.\n    c1: One thing.", "c 1:", "(key)` is `c 1`"),
     ("c2: Another thing.", "c2: Another thing.\n    c2: x", "c2: x", "already on line"),
@@ -91,6 +99,7 @@ MISTAKES = [
     ("type: text}", "type: txt}", "type: txt", "is `txt`"),
     ("label: Party\n", "label: Party\n      unit: points\n", "unit: points",
      "both a scale and `unit`"),
+    ("missing: [\"\", NA]", "missing: [\"\", \"1\"]", "values: {a", "is also in `missing`"),
     ("file: people.csv", "file: people.csv\n  draw: {n: 0}", "draw:", "is `0`"),
     ("file: people.csv", "file: people.csv\n  incomplete: ignore", "incomplete:", "is `ignore`"),
     # models

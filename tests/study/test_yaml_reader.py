@@ -87,6 +87,11 @@ BOMB = b"a: &a [x, x]\nb: &b [*a, *a, *a]\nc: [*b, *b, *b]\n"
         (b"a: 1\nb: 2\na: 3\n", 3, "`a` is already on line 1"),
         (b"a: 1\n'a': 3\n", 2, "already on line 1"),
         (b"? [1, 2]\n: 3\n", 1, "key is a list"),
+        (b"a: 1\n<<: {b: 2}\n", 2, "merge key `<<`"),
+        (b"a: {<<: [{b: 2}], c: 1}\n", 1, "merge key `<<`"),
+        ("a: 1\n".encode("utf-16"), 1, "UTF-8"),
+        ("a: 1\n".encode("utf-16-be"), 1, r"'\x00'"),
+        ("a: 1\nb: x\u0085y\n".encode(), 2, r"'\x85'"),
         (b"a: 1\n---\nb: 1\n", 2, "second document"),
         (b"%YAML 1.1\n---\na: 1\n", 1, "directive"),
         (b"a: [1\nb: 2\n", 2, "not YAML"),
@@ -113,6 +118,14 @@ def test_each_trick_is_one_problem_on_its_line(data: bytes, line: int, says: str
     assert len(problems) == 1, problems
     assert problems[0][0] == line
     assert says in problems[0][1]
+
+
+def test_a_merge_key_in_quotes_is_a_key() -> None:
+    """A merge key in quotes is a key like any other."""
+    node, problems = read(b"'<<': x\n")
+    assert problems == []
+    assert isinstance(node, Table)
+    assert node.entries[0].key == "<<"
 
 
 def test_an_alias_bomb_is_refused_at_every_anchor_and_alias() -> None:

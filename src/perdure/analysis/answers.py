@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from perdure.records.outcome import TurnFailureCause, UnscorableCause
 from perdure.records.record import Record
@@ -47,24 +47,80 @@ def failure_name(answer: Answer) -> str:
 
 def tally(answers: Iterable[Answer]) -> Tally:
     """Count answers by what became of them."""
-    asked = scored = unjudged = 0
-    unscorable: Counter[str] = Counter()
-    failed: Counter[str] = Counter()
-    for answer in answers:
-        asked += 1
+    return count(answers).tally
+
+
+class Count(Record):
+    """Answers counted: by choice, and by the cause why there is none."""
+
+    choices: dict[str, int]
+    unscorable: dict[str, int]
+    failed: dict[str, int]
+    unjudged: int
+
+    def __add__(self, other: Count) -> Count:
+        return Count(
+            choices=_sum(self.choices, other.choices),
+            unscorable=_sum(self.unscorable, other.unscorable),
+            failed=_sum(self.failed, other.failed),
+            unjudged=self.unjudged + other.unjudged,
+        )
+
+    @property
+    def tally(self) -> Tally:
+        """How many were asked, and what became of it."""
+        scored, unscorable = sum(self.choices.values()), sum(self.unscorable.values())
+        answered = scored + unscorable + self.unjudged
+        return Tally(
+            asked=answered + sum(self.failed.values()),
+            answered=answered,
+            scored=scored,
+            unscorable=self.unscorable,
+            failed=self.failed,
+            unjudged=self.unjudged,
+        )
+
+
+NO_ANSWERS = Count(choices={}, unscorable={}, failed={}, unjudged=0)
+
+
+class Counting:
+    """Counts answers as they pass."""
+
+    def __init__(self) -> None:
+        self._choices: Counter[str] = Counter()
+        self._unscorable: Counter[str] = Counter()
+        self._failed: Counter[str] = Counter()
+        self._unjudged = 0
+
+    def add(self, answer: Answer) -> None:
+        """Count one answer."""
         if answer.failed is not None:
-            failed[failure_name(answer)] += 1
+            self._failed[failure_name(answer)] += 1
         elif answer.unscorable is not None:
-            unscorable[str(answer.unscorable)] += 1
+            self._unscorable[str(answer.unscorable)] += 1
         elif answer.choice:
-            scored += 1
+            self._choices[answer.choice] += 1
         else:
-            unjudged += 1
-    return Tally(
-        asked=asked,
-        answered=asked - failed.total(),
-        scored=scored,
-        unscorable=dict(sorted(unscorable.items())),
-        failed=dict(sorted(failed.items())),
-        unjudged=unjudged,
-    )
+            self._unjudged += 1
+
+    def count(self) -> Count:
+        """Give the count so far."""
+        return Count(
+            choices=dict(sorted(self._choices.items())),
+            unscorable=dict(sorted(self._unscorable.items())),
+            failed=dict(sorted(self._failed.items())),
+            unjudged=self._unjudged,
+        )
+
+
+def count(answers: Iterable[Answer]) -> Count:
+    """Count answers by what became of them."""
+    counting = Counting()
+    for answer in answers:
+        counting.add(answer)
+    return counting.count()
+
+
+def _sum(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+    return {name: one.get(name, 0) + other.get(name, 0) for name in sorted({*one, *other})}

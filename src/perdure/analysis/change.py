@@ -42,7 +42,7 @@ class ChoiceChange(Record):
 
 
 class Change(Record):
-    """The change of one scenario between two waves.
+    """The change of one scenario's answers to a question between its first and its last wave.
 
     `unmeasured` says why there is no change or no spread, and is empty if there are both.
     `identical` lists groups of seeds whose answers at both waves were the same, persona by persona:
@@ -50,6 +50,7 @@ class Change(Record):
     """
 
     scenario: str
+    question: str
     first: int
     last: int
     seeds: tuple[SeedChange, ...]
@@ -73,6 +74,7 @@ def change(
     last: int,
     worlds: Sequence[TwoWaves],
     *,
+    question: str,
     choices: Sequence[str],
     seeds_asked: int,
 ) -> Change:
@@ -81,6 +83,7 @@ def change(
     measured = [seed for seed in seeds if seed.paired]
     return Change(
         scenario=scenario,
+        question=question,
         first=first,
         last=last,
         seeds=seeds,

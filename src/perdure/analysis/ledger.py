@@ -31,7 +31,7 @@ class WorldCost(Record):
 class Ledger(Record):
     """Spend summed from cost events, by stage (what a call was for), model, world and source.
 
-    `total` covers closed ticks; what was called beside them is `outside`.
+    `total` covers closed ticks; what was called beside them is `outside`, and in no other sum.
     """
 
     run_id: str
@@ -86,6 +86,6 @@ def build_ledger(source: RecordSource) -> Ledger:
         by_model=by(lines, lambda key: key.model),
         by_world=tuple(worlds),
         by_source=by(lines, lambda key: key.source),
-        outside=outside(source.log),
+        outside=outside(source.log, source.journal),
         agrees=all(world.agrees for world in worlds),
     )

@@ -11,8 +11,11 @@ from perdure.records.study import ModelSpec
 
 STATEMENTS = {
     "baseline": "answers by a declared rule, not a language model",
-    "scripted": "model answers from a script, not a language model",
+    "scripted": "answers from a script, not a language model",
 }
+# docs/decisions/003: what is stated wherever the answers of the bundled weights are shown.
+TINY = "a very small model; its answers are a test of the machinery, not a finding"
+TINY_MODELS = {("local", "smollm2-135m-instruct")}
 
 
 class ModelUse(Record):
@@ -43,10 +46,15 @@ def models_used(specs: Mapping[str, ModelSpec], lines: Iterable[CostLine]) -> tu
             model=spec.pin.model,
             served=dict(sorted(served[role].items())),
             failed=failed[role],
-            statement=STATEMENTS.get(spec.pin.provider, ""),
+            statement=statement(spec.pin.provider, spec.pin.model),
         )
         for role, spec in specs.items()
     )
+
+
+def statement(provider: str, model: str) -> str:
+    """Say what to know of a model's answers; empty where there is nothing."""
+    return TINY if (provider, model) in TINY_MODELS else STATEMENTS.get(provider, "")
 
 
 def answered_by(specs: Mapping[str, ModelSpec]) -> str:
@@ -55,5 +63,6 @@ def answered_by(specs: Mapping[str, ModelSpec]) -> str:
     parts = []
     for provider, model in pins:
         called = provider if provider == model else f"{provider} {model}"
-        parts.append(f"{called} ({STATEMENTS[provider]})" if provider in STATEMENTS else called)
+        known = statement(provider, model)
+        parts.append(f"{called} ({known})" if known else called)
     return "; ".join(parts)

@@ -1,32 +1,122 @@
-"""What a run cost outside its closed ticks, as its run log says. Pure."""
+"""What a run cost outside its closed ticks, by its run log and its call journal. Pure.
+
+A call and an attempt are two things: a call may take several attempts. Rows of the run log that
+count calls and those that count attempts are never added up.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from perdure.records.journal import OpenTick
 from perdure.records.record import Record
-from perdure.records.registry import CostOutsideTicks, LogPayload, RunClosed, RunPaused
+from perdure.records.registry import (
+    CallsLost,
+    CallsOrphaned,
+    CostOutsideTicks,
+    LogPayload,
+    RunClosed,
+    RunPaused,
+    TickDiscarded,
+)
+
+DROPPED = "dropped"
+LOST = "lost"
+ORPHANED = "orphaned"
+KEPT = "kept"
+UNSETTLED = "unsettled"
+ESTIMATED = "estimated"
+
+# Why each kind is outside, and whether it counts calls or attempts.
+MEANING = {
+    DROPPED: ("call", "of ticks that did not close"),
+    LOST: ("attempt", "sent and never answered, charged at the worst case"),
+    ORPHANED: ("attempt", "answered and not needed by the record"),
+    KEPT: ("attempt", "kept in the call journal for ticks that are open"),
+    UNSETTLED: ("attempt", "sent, with no answer in the call journal"),
+    ESTIMATED: ("tick", "lost with the calls that it had made, at an estimate"),
+}
+
+
+class OutsidePart(Record):
+    """One kind of what is outside: how many calls, attempts or ticks, and what they cost."""
+
+    kind: str
+    count: int
+    amount: int
+    unknown: int
 
 
 class Outside(Record):
-    """Calls that are in no tick: their count, the sum of known amounts, and how many are unknown.
+    """What is in no closed tick: the sum of known amounts, and how many amounts are unknown.
 
-    `open` says that the run has not ended by itself, so that calls of open ticks, if there are
-    any, are not on record yet: what they cost is unknown, not zero.
+    `calls` counts calls and `attempts` counts attempts, of different parts. `discarded` counts the
+    ticks that were open when the run was killed. `open` says that the run has not ended by itself
+    and has no call journal, so that calls of open ticks, if there are any, are not on record: what
+    they cost is unknown, not zero.
     """
 
     calls: int
+    attempts: int
     amount: int
     unknown: int
+    discarded: int
     open: bool
+    parts: tuple[OutsidePart, ...]
 
 
-def outside(log: Sequence[LogPayload]) -> Outside:
-    """Sum what a run log says of calls outside ticks."""
-    rows = [row for row in log if isinstance(row, CostOutsideTicks)]
+def outside(log: Sequence[LogPayload], journal: Sequence[OpenTick] | None = None) -> Outside:
+    """Sum what a run log and a call journal say of calls outside closed ticks.
+
+    `journal` holds the open ticks that are in no record yet; None if the run has no journal.
+    """
+    parts = tuple(part for part in (*_logged(log), *_journaled(log, journal or ())) if part.count)
+
+    def counted(noun: str) -> int:
+        return sum(part.count for part in parts if MEANING[part.kind][0] == noun)
+
     return Outside(
-        calls=sum(row.calls for row in rows),
-        amount=sum(row.cost for row in rows),
-        unknown=sum(row.unknown_costs for row in rows),
-        open=not (log and isinstance(log[-1], RunPaused | RunClosed)),
+        calls=counted("call"),
+        attempts=counted("attempt"),
+        amount=sum(part.amount for part in parts),
+        unknown=sum(part.unknown for part in parts),
+        discarded=sum(isinstance(row, TickDiscarded) for row in log),
+        open=journal is None and not (log and isinstance(log[-1], RunPaused | RunClosed)),
+        parts=parts,
     )
+
+
+def _logged(log: Sequence[LogPayload]) -> Iterable[OutsidePart]:
+    for kind, cls in ((DROPPED, CostOutsideTicks), (LOST, CallsLost), (ORPHANED, CallsOrphaned)):
+        rows = [row for row in log if isinstance(row, cls)]
+        yield OutsidePart(
+            kind=kind,
+            count=sum(row.calls for row in rows),
+            amount=sum(row.cost for row in rows),
+            unknown=sum(row.unknown_costs for row in rows),
+        )
+    estimates = [
+        row.estimate for row in log if isinstance(row, TickDiscarded) and row.estimate is not None
+    ]
+    yield OutsidePart(kind=ESTIMATED, count=len(estimates), amount=sum(estimates), unknown=0)
+
+
+def _journaled(log: Sequence[LogPayload], journal: Sequence[OpenTick]) -> Iterable[OutsidePart]:
+    charged = {(row.world_id, row.tick, row.epoch) for row in log if isinstance(row, CallsLost)}
+    kept: list[int | None] = []
+    unsettled: list[int | None] = []
+    for tick in journal:
+        for call in tick.calls:
+            place = (tick.opening.world, tick.opening.tick, call.epoch)
+            if call.settled is not None:
+                kept.append(call.settled.amount)
+            elif place not in charged:
+                # What it may cost at most is known, what it did cost is not.
+                unsettled.append(None)
+    for kind, amounts in ((KEPT, kept), (UNSETTLED, unsettled)):
+        yield OutsidePart(
+            kind=kind,
+            count=len(amounts),
+            amount=sum(amount for amount in amounts if amount is not None),
+            unknown=amounts.count(None),
+        )

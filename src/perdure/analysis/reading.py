@@ -1,11 +1,16 @@
-"""One pass over a world's events: answers by wave, activations, costs. Nothing is kept twice."""
+"""One pass over a world's events: answers by question and tick, activations, costs.
+
+The answers of a survey wave are kept one by one, since waves are compared person by person. Those
+at other ticks are counted as they pass.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from typing import TypeVar
 
-from perdure.analysis.answers import Answer
+from perdure.analysis.answers import Answer, Count, Counting
 from perdure.analysis.costs import CostBook, CostLine
 from perdure.records.events import (
     AnswerGiven,
@@ -14,32 +19,27 @@ from perdure.records.events import (
     ExposureDropped,
     Reflected,
     ScoreGiven,
+    StimulusPublished,
     TickClosed,
     Turn,
     TurnNotTaken,
 )
+from perdure.records.presentation import Presentation
 from perdure.records.record import Record
 from perdure.records.registry import WorldEntry
 from perdure.records.scenario import Scenario
 
-KINDS = (
-    "answer",
-    "turn",
-    "turn_failed",
-    "score",
-    "cost",
-    "reflection",
-    "exposure_dropped",
-    "tick_closed",
-)
+Wave = dict[str, Answer]
+K = TypeVar("K")
 
 
 class Activation(Record):
     """How many personas were to be active at exposure ticks, and how many were.
 
     `ticks` counts the exposure ticks that closed. `expected` is, over those ticks, the population
-    times the scenario's chance to be active; chance and the plan decide the rest. `realised` counts
-    turn jobs, `thinned_ticks` the ticks whose plan asked for less than full activation.
+    times the scenario's chance to be active: a mean, which chance misses by a little either way.
+    `realised` counts turn jobs, `thinned_ticks` the ticks whose plan asked for less than full
+    activation.
     """
 
     ticks: int
@@ -49,30 +49,25 @@ class Activation(Record):
     dropped: dict[str, int]
 
 
-class ScoreCount(Record):
-    """How the scores of one question, put outside the outcome's waves, came out."""
-
-    scored: int
-    unscorable: dict[str, int]
-
-
 class WorldReading(Record):
     """What one pass over a world's events found.
 
-    `waves` holds, per tick at which the outcome's question was asked, each persona's answer.
-    `scores` counts the scores given to other questions, or to this one at other ticks.
+    `waves` holds, per question that is asked at waves and per tick at which it was, each persona's
+    answer. `others` counts the answers to closed questions at all other ticks, `by_claim` the same
+    answers by the claims that were shown with the question; one that had two claims is in both.
     `failures` counts all failed turns by cause, whatever the question; `reflections_failed` the
     reflections without a reply, `own_calls` the world's own model calls. `events` counts the events
-    that were read; `tick` is the last closed tick (-1 if none).
+    of the record; `tick` is the last closed tick (-1 if none).
     """
 
     world: WorldEntry
     events: int
     tick: int
-    waves: dict[int, dict[str, Answer]]
+    waves: dict[str, dict[int, Wave]]
+    others: dict[str, dict[int, Count]]
+    by_claim: dict[str, dict[str, Count]]
     turns: int
     failures: dict[str, int]
-    scores: dict[str, ScoreCount]
     reflections: int
     reflections_failed: dict[str, int]
     own_calls: int
@@ -85,15 +80,22 @@ class WorldReading(Record):
 class _Pass:
     """The state of one pass."""
 
-    def __init__(self, question: str, scenario: Scenario) -> None:
-        self.question = question
+    def __init__(self, waved: Collection[str], closed: Collection[str], scenario: Scenario) -> None:
+        self.waved = waved
+        self.closed = closed
         self.wave_ticks = frozenset(scenario.waves)
         self.exposure_ticks = frozenset(int(tick) for tick in scenario.exposures)
-        self.waves: dict[int, dict[str, Answer]] = {}
+        self.claims: dict[str, str] = {}
+        self.waves: defaultdict[str, defaultdict[int, Wave]] = defaultdict(
+            lambda: defaultdict(dict)
+        )
+        self.others: defaultdict[tuple[str, int], Counting] = defaultdict(Counting)
+        self.by_claim: defaultdict[tuple[str, str], Counting] = defaultdict(Counting)
+        # Turns that wait for their score, with what they were shown.
+        self.waiting: dict[tuple[str, str], tuple[str, ...]] = {}
         self.turns = 0
         self.tick = -1
         self.failures: Counter[str] = Counter()
-        self.scores: dict[str, Counter[str]] = {}
         self.reflections = 0
         self.reflections_failed: Counter[str] = Counter()
         self.own_calls = 0
@@ -105,42 +107,52 @@ class _Pass:
         self.unanswered = 0
 
     def is_wave(self, tick: int, question: str) -> bool:
-        """Say whether this is the outcome's question put at a wave.
+        """Say whether this is a question of the waves put at a wave.
 
         A user's own world may ask it at ticks of its own; then every such tick is a wave.
         """
-        return (
-            bool(question)
-            and question == self.question
-            and (not self.wave_ticks or tick in self.wave_ticks)
-        )
+        return question in self.waved and (not self.wave_ticks or tick in self.wave_ticks)
+
+    def step(self, payload: StimulusPublished | ExposureDropped) -> None:
+        """Note what the world did: which claim a stimulus carries, and what was not shown."""
+        if isinstance(payload, StimulusPublished):
+            self.claims[payload.stimulus.id] = payload.stimulus.claim
+        else:
+            self.dropped[payload.dropped.reason] += 1
 
     def turn(self, event: Event, payload: Turn) -> None:
         """Note a turn that was taken; its score follows as an event of its own."""
         self.turns += 1
-        if self.is_wave(event.tick, payload.presentation.question):
-            self.waves.setdefault(event.tick, {})[event.persona] = Answer()
-        elif event.tick in self.exposure_ticks:
-            self.realised += 1
+        question = payload.presentation.question
+        if self.is_wave(event.tick, question):
+            self.waves[question][event.tick][event.persona] = Answer()
+            return
+        self.realised += event.tick in self.exposure_ticks
+        if question in self.closed:
+            self._unscored(event.tick, event.persona, question)
+            self.waiting[event.persona, question] = self._shown(payload.presentation)
 
     def turn_failed(self, event: Event, payload: TurnNotTaken) -> None:
         """Note a turn that was not taken."""
+        answer = Answer(failed=payload.cause, call=payload.call)
         name = f"{payload.cause}: {payload.call}" if payload.call else str(payload.cause)
         self.failures[name] += 1
-        if self.is_wave(event.tick, payload.presentation.question):
-            answer = Answer(failed=payload.cause, call=payload.call)
-            self.waves.setdefault(event.tick, {})[event.persona] = answer
-        elif event.tick in self.exposure_ticks:
-            self.realised += 1
+        question = payload.presentation.question
+        if self.is_wave(event.tick, question):
+            self.waves[question][event.tick][event.persona] = answer
+            return
+        self.realised += event.tick in self.exposure_ticks
+        if question in self.closed:
+            self._count(event.tick, question, answer, self._shown(payload.presentation))
 
     def score(self, event: Event, payload: ScoreGiven) -> None:
         """Note the score of a turn."""
+        answer = Answer(choice=payload.choice, unscorable=payload.unscorable)
         if self.is_wave(event.tick, payload.question):
-            answer = Answer(choice=payload.choice, unscorable=payload.unscorable)
-            self.waves.setdefault(event.tick, {})[event.persona] = answer
+            self.waves[payload.question][event.tick][event.persona] = answer
         else:
-            cause = str(payload.unscorable) if payload.unscorable is not None else ""
-            self.scores.setdefault(payload.question, Counter())[cause] += 1
+            shown = self.waiting.pop((event.persona, payload.question), ())
+            self._count(event.tick, payload.question, answer, shown)
 
     def reflection(self, payload: Reflected) -> None:
         """Note a reflection, or that its call got no reply."""
@@ -157,11 +169,27 @@ class _Pass:
 
     def tick_closed(self, event: Event, payload: TickClosed) -> None:
         """Note the end of a tick."""
+        for persona, question in tuple(self.waiting):
+            self._unscored(event.tick, persona, question)
         self.tick = event.tick
         self.unanswered += payload.unanswered
         if event.tick in self.exposure_ticks:
             self.exposed_ticks += 1
             self.thinned_ticks += payload.plan.activation < 1.0
+
+    def _unscored(self, tick: int, persona: str, question: str) -> None:
+        shown = self.waiting.pop((persona, question), None)
+        if shown is not None:
+            self._count(tick, question, Answer(), shown)
+
+    def _count(self, tick: int, question: str, answer: Answer, shown: Iterable[str]) -> None:
+        self.others[question, tick].add(answer)
+        for claim in shown:
+            self.by_claim[question, claim].add(answer)
+
+    def _shown(self, presentation: Presentation) -> tuple[str, ...]:
+        named = (self.claims.get(one.stimulus, "") for one in presentation.impression.exposures)
+        return tuple(dict.fromkeys(claim for claim in named if claim))
 
 
 def read_world(
@@ -169,11 +197,15 @@ def read_world(
     scenario: Scenario,
     events: Iterable[Event],
     *,
-    question: str,
+    waved: Collection[str],
+    closed: Collection[str],
     population: int,
 ) -> WorldReading:
-    """Fold a world's events into what a report needs. `question` is the outcome's, or empty."""
-    seen = _Pass(question, scenario)
+    """Fold a world's events into what a report needs.
+
+    `waved` names the questions that are asked at waves, `closed` all that have choices.
+    """
+    seen = _Pass(waved, closed, scenario)
     book = CostBook(world.world_id)
     count = 0
     for event in events:
@@ -187,30 +219,25 @@ def read_world(
                 seen.score(event, score)
             case TurnNotTaken() as failed:
                 seen.turn_failed(event, failed)
+            case StimulusPublished() | ExposureDropped() as step:
+                seen.step(step)
             case Reflected() as reflected:
                 seen.reflection(reflected)
             case AnswerGiven() as answer:
                 seen.own_call(answer)
-            case ExposureDropped() as dropped:
-                seen.dropped[dropped.dropped.reason] += 1
-            case TickClosed() as closed:
-                seen.tick_closed(event, closed)
+            case TickClosed() as closed_tick:
+                seen.tick_closed(event, closed_tick)
             case _:
-                count -= 1
+                pass
     return WorldReading(
         world=world,
         events=count,
         tick=seen.tick,
-        waves=seen.waves,
+        waves={name: dict(waves) for name, waves in seen.waves.items()},
+        others=_by_first(seen.others),
+        by_claim=_by_first(seen.by_claim),
         turns=seen.turns,
         failures=dict(sorted(seen.failures.items())),
-        scores={
-            name: ScoreCount(
-                scored=causes[""],
-                unscorable={cause: n for cause, n in sorted(causes.items()) if cause},
-            )
-            for name, causes in sorted(seen.scores.items())
-        },
         reflections=seen.reflections,
         reflections_failed=dict(sorted(seen.reflections_failed.items())),
         own_calls=seen.own_calls,
@@ -225,3 +252,10 @@ def read_world(
         unanswered_jobs=seen.unanswered,
         costs=book.lines(),
     )
+
+
+def _by_first(counts: Mapping[tuple[str, K], Counting]) -> dict[str, dict[K, Count]]:
+    found: dict[str, dict[K, Count]] = {}
+    for (name, key), counting in counts.items():
+        found.setdefault(name, {})[key] = counting.count()
+    return found

@@ -1,7 +1,7 @@
 """The report of a run: one frozen record, drawn on a terminal and written as JSON alike.
 
 Every figure can be traced: worlds are named by id, counts say what they count, and each world says
-how many events of its record were read.
+how many events its record has.
 """
 
 from __future__ import annotations
@@ -16,7 +16,13 @@ from perdure.analysis.grouping import grouping_attribute, groups_of
 from perdure.analysis.models import ModelUse, models_used
 from perdure.analysis.outside import Outside, outside
 from perdure.analysis.prediction import Group, Prediction, WorldAnswers, predict
-from perdure.analysis.reading import KINDS, Activation, WorldReading, read_world
+from perdure.analysis.questions import (
+    QuestionShares,
+    closed_questions,
+    question_shares,
+    waved_questions,
+)
+from perdure.analysis.reading import Activation, WorldReading, read_world
 from perdure.analysis.source import RecordSource
 from perdure.analysis.unmeasured import Gap, gaps
 from perdure.records.record import Record
@@ -40,7 +46,7 @@ SPREAD = (
 
 
 class WorldLine(Record):
-    """One world of the report: where it stands, and how much of its record was read."""
+    """One world of the report: where it stands, and how many events its record has."""
 
     world_id: str
     scenario: str
@@ -51,7 +57,7 @@ class WorldLine(Record):
     turns: int
     turns_failed: int
     reflections: int
-    events_read: int
+    events: int
     digest: str
     cause: str
     activation: Activation
@@ -73,6 +79,7 @@ class Outcome(Record):
     """The held-out outcome: its question, its choices, and for how many personas it is known."""
 
     name: str
+    question_id: str
     question: str
     choices: dict[str, str]
     personas: int
@@ -80,7 +87,11 @@ class Outcome(Record):
 
 
 class Report(Record):
-    """What a run found. `partial` is empty exactly if every world reached its end."""
+    """What a run found. `partial` is empty exactly if every world reached its end.
+
+    `questions` has the answers to every closed question at every tick; `predictions` compares those
+    to the outcome's question, at every wave, with the real values.
+    """
 
     run_id: str
     study: str
@@ -93,6 +104,7 @@ class Report(Record):
     grouped_by: str
     grouped_by_label: str
     predictions: tuple[Prediction, ...]
+    questions: tuple[QuestionShares, ...]
     changes: tuple[Change, ...]
     gaps: tuple[Gap, ...]
     cost: CostReport
@@ -102,7 +114,8 @@ class Report(Record):
 class _Frame(Record):
     """What the figures of one run have in common."""
 
-    choices: tuple[str, ...]
+    question: str
+    choices: dict[str, tuple[str, ...]]
     everyone: tuple[str, ...]
     real: dict[str, str]
     groups: tuple[Group, ...]
@@ -120,8 +133,10 @@ def build_report(source: RecordSource, *, grouped_by: str = "") -> Report:
     spec = grouping_attribute(study.ontology, grouped_by)
     question = outcome_question(study)
     personas = source.personas
+    closed, waved = closed_questions(study), waved_questions(study)
     frame = _Frame(
-        choices=tuple(choice.id for choice in question.choices) if question else (),
+        question=question.id if question else "",
+        choices={name: tuple(choice.id for choice in one.choices) for name, one in closed.items()},
         everyone=tuple(persona.id for persona in personas),
         real=dict(source.held_out),
         groups=groups_of(personas, spec),
@@ -131,19 +146,21 @@ def build_report(source: RecordSource, *, grouped_by: str = "") -> Report:
         read_world(
             world,
             scenarios[world.scenario],
-            source.events(world.world_id, KINDS),
-            question=question.id if question else "",
+            source.events(world.world_id),
+            waved=frozenset(waved),
+            closed=frozenset(closed),
             population=len(frame.everyone),
         )
         for world in source.worlds
     ]
-    predictions = _predictions(readings, scenarios, frame) if question else ()
-    changes = _changes(readings, scenarios, frame) if question else ()
+    predictions = _predictions(readings, scenarios, frame) if frame.question in waved else ()
+    changes = tuple(one for name in waved for one in _changes(name, readings, scenarios, frame))
+    questions = question_shares(study, scenarios, readings)
     lines = [line for reading in readings for line in reading.costs]
     outcomes = source.outcomes
     worlds = tuple(_world_line(outcomes.get(r.world.world_id), r) for r in readings)
     spent = total(lines)
-    beside = outside(source.log)
+    beside = outside(source.log, source.journal)
     return Report(
         run_id=source.entry.run_id,
         study=study.name,
@@ -156,12 +173,14 @@ def build_report(source: RecordSource, *, grouped_by: str = "") -> Report:
         grouped_by=spec.name if spec else "",
         grouped_by_label=spec.label if spec else "",
         predictions=predictions,
+        questions=questions,
         changes=changes,
         gaps=gaps(
-            outcome=question.id if question else "",
+            outcome=frame.question,
+            waved=waved,
             personas=len(frame.everyone),
             real_known=len(frame.real),
-            predictions=predictions,
+            questions=questions,
             changes=changes,
             readings=readings,
             cost=spent,
@@ -209,14 +228,22 @@ def partial_sentence(worlds: Sequence[WorldLine]) -> str:
 def _predictions(
     readings: Sequence[WorldReading], scenarios: Mapping[str, Scenario], frame: _Frame
 ) -> tuple[Prediction, ...]:
+    """Compare the outcome's answers at every wave that was reached, scenario by scenario."""
     made: list[Prediction] = []
     answered: dict[tuple[str, int], list[WorldAnswers]] = {}
     for name in scenarios:
         mine = [reading for reading in readings if reading.world.scenario == name]
-        for tick in _first_and_last(mine, scenarios[name]):
-            worlds = [_answers_at(reading, tick) for reading in mine if tick in reading.waves]
-            if not worlds:
-                continue
+        waves = [reading.waves.get(frame.question, {}) for reading in mine]
+        for tick in sorted({tick for by_tick in waves for tick in by_tick}):
+            worlds = [
+                WorldAnswers(
+                    world_id=reading.world.world_id,
+                    seed=reading.world.replicate_seed,
+                    answers=by_tick[tick],
+                )
+                for reading, by_tick in zip(mine, waves, strict=True)
+                if tick in by_tick
+            ]
             same = next(
                 (old for (old, at), before in answered.items() if _same(tick, at, worlds, before)),
                 "",
@@ -228,7 +255,7 @@ def _predictions(
                     tick,
                     worlds,
                     real=frame.real,
-                    choices=frame.choices,
+                    choices=frame.choices[frame.question],
                     everyone=frame.everyone,
                     groups=frame.groups,
                     same_as=same,
@@ -238,41 +265,51 @@ def _predictions(
 
 
 def _changes(
-    readings: Sequence[WorldReading], scenarios: Mapping[str, Scenario], frame: _Frame
+    question: str,
+    readings: Sequence[WorldReading],
+    scenarios: Mapping[str, Scenario],
+    frame: _Frame,
 ) -> tuple[Change, ...]:
     made: list[Change] = []
     for name, scenario in scenarios.items():
         mine = [reading for reading in readings if reading.world.scenario == name]
-        first, *rest = _first_and_last(mine, scenario) or (0,)
+        first, *rest = _first_and_last(question, mine, scenario) or (0,)
         if not rest:
             continue
         last = rest[0]
+        waves = [(reading.world, reading.waves.get(question, {})) for reading in mine]
         both = [
             TwoWaves(
-                seed=reading.world.replicate_seed,
-                world_id=reading.world.world_id,
-                first=reading.waves[first],
-                last=reading.waves[last],
+                seed=world.replicate_seed,
+                world_id=world.world_id,
+                first=by_tick[first],
+                last=by_tick[last],
             )
-            for reading in mine
-            if first in reading.waves and last in reading.waves
+            for world, by_tick in waves
+            if first in by_tick and last in by_tick
         ]
-        made.append(change(name, first, last, both, choices=frame.choices, seeds_asked=len(mine)))
+        made.append(
+            change(
+                name,
+                first,
+                last,
+                both,
+                question=question,
+                choices=frame.choices[question],
+                seeds_asked=len(mine),
+            )
+        )
     return tuple(made)
 
 
-def _first_and_last(readings: Sequence[WorldReading], scenario: Scenario) -> tuple[int, ...]:
+def _first_and_last(
+    question: str, readings: Sequence[WorldReading], scenario: Scenario
+) -> tuple[int, ...]:
     """Give the ticks of the first and last wave, as stated by the scenario, else as they were."""
-    ticks = sorted(scenario.waves) or sorted({tick for item in readings for tick in item.waves})
+    asked = {tick for reading in readings for tick in reading.waves.get(question, {})}
+    stated = scenario.waves if scenario.wave_question == question else ()
+    ticks = sorted(stated) or sorted(asked)
     return tuple(dict.fromkeys((ticks[0], ticks[-1]))) if ticks else ()
-
-
-def _answers_at(reading: WorldReading, tick: int) -> WorldAnswers:
-    return WorldAnswers(
-        world_id=reading.world.world_id,
-        seed=reading.world.replicate_seed,
-        answers=reading.waves[tick],
-    )
 
 
 def _same(tick: int, at: int, now: Sequence[WorldAnswers], before: Sequence[WorldAnswers]) -> bool:
@@ -291,7 +328,7 @@ def _world_line(outcome: WorldOutcome | None, reading: WorldReading) -> WorldLin
         turns=reading.turns,
         turns_failed=sum(reading.failures.values()),
         reflections=reading.reflections,
-        events_read=reading.events,
+        events=reading.events,
         digest=outcome.digest if outcome else "",
         cause=outcome.cause if outcome else "",
         activation=reading.activation,
@@ -303,6 +340,7 @@ def _outcome(study: Study, question: Question | None, frame: _Frame) -> Outcome 
         return None
     return Outcome(
         name=study.ontology.outcome.name,
+        question_id=question.id,
         question=question.text,
         choices={choice.id: choice.label for choice in question.choices},
         personas=len(frame.everyone),

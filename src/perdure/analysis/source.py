@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from perdure.records.events import Event
+from perdure.records.journal import OpenTick
 from perdure.records.persona import Persona
 from perdure.records.registry import LogPayload, RunEntry, WorldEntry, WorldOutcome
 
@@ -31,6 +32,11 @@ class RecordSource(Protocol):
     @property
     def log(self) -> Sequence[LogPayload]:
         """What the run log says, in order."""
+        ...
+
+    @property
+    def journal(self) -> Sequence[OpenTick] | None:
+        """The open ticks that are in no record yet, with their calls; None without a journal."""
         ...
 
     @property

@@ -12,6 +12,8 @@ from enum import StrEnum
 import msgspec
 
 from perdure.analysis.models import answered_by
+from perdure.analysis.outside import Outside, outside
+from perdure.records.journal import OpenTick
 from perdure.records.record import Record
 from perdure.records.registry import (
     LogPayload,
@@ -53,7 +55,10 @@ class WorldStanding(Record):
 
 
 class Standing(Record):
-    """Where a run stands. `cause` says why it is not completed, if something is known of it."""
+    """Where a run stands. `cause` says why it is not completed, if something is known of it.
+
+    Turns, calls and cost are those of closed ticks; what was called beside them is `outside`.
+    """
 
     run_id: str
     state: State
@@ -70,6 +75,7 @@ class Standing(Record):
     cost: int
     unknown_costs: int
     currency: str
+    outside: Outside
 
 
 def standing(
@@ -79,6 +85,7 @@ def standing(
     log: Sequence[LogPayload],
     *,
     held: bool,
+    journal: Sequence[OpenTick] | None = None,
 ) -> Standing:
     """Say where a run stands. `held` is whether a process holds the run's lock now."""
     lines = tuple(_world(world, outcomes.get(world.world_id)) for world in worlds)
@@ -99,6 +106,7 @@ def standing(
         cost=sum(line.cost for line in lines),
         unknown_costs=sum(line.unknown_costs for line in lines),
         currency=entry.currency,
+        outside=outside(log, journal),
     )
 
 

@@ -8,13 +8,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from perdure.analysis.change import Change
 from perdure.analysis.costs import CostSum
 from perdure.analysis.outside import Outside
-from perdure.analysis.prediction import Prediction
+from perdure.analysis.questions import QuestionShares, TickShares
 from perdure.analysis.reading import WorldReading
 from perdure.records.record import Record
 
 
 class Gap(Record):
-    """One thing that was not measured: `count` of `of`, or 0 of 0 where nothing can be counted."""
+    """One thing that was not measured: `count` of `of`, which is 0 where there is no whole.
+
+    Both are 0 where nothing can be counted.
+    """
 
     what: str
     why: str
@@ -25,32 +28,38 @@ class Gap(Record):
 def gaps(
     *,
     outcome: str,
+    waved: Sequence[str],
     personas: int,
     real_known: int,
-    predictions: Sequence[Prediction],
+    questions: Sequence[QuestionShares],
     changes: Sequence[Change],
     readings: Sequence[WorldReading],
     cost: CostSum,
     beside: Outside,
 ) -> tuple[Gap, ...]:
-    """List every gap of a report, the ones that touch its main figures first."""
+    """List every gap of a report, the ones that touch its main figures first.
+
+    Every wave of every scenario counts its own, also where two scenarios were answered the same.
+    """
     found: list[Gap] = []
+    waves = [(part, row) for part in questions for row in part.ticks if row.wave]
     if not outcome:
-        found.append(Gap(what="prediction", why="the study holds no outcome out", count=0, of=0))
-    elif not predictions:
+        why = "the study holds no outcome out"
+        found.append(Gap(what="comparison with real values", why=why, count=0, of=0))
+    if waved and not waves:
         found.append(Gap(what="prediction", why="no wave has closed yet", count=0, of=0))
     if outcome and real_known < personas:
         why = "no held-out value for this persona"
         found.append(Gap(what="real value", why=why, count=personas - real_known, of=personas))
-    for prediction in predictions:
-        if not prediction.same_as:
-            found.extend(_answer_gaps(prediction))
+    for part, row in waves:
+        found.extend(_answer_gaps(row, part.id if len(waved) > 1 else ""))
     found.extend(
         Gap(what=f"change, {item.scenario}", why=item.unmeasured, count=0, of=0)
         for item in changes
         if item.unmeasured
     )
-    found.extend(_score_gaps(readings))
+    for part in questions:
+        found.extend(_score_gaps(part))
     found.extend(_turn_gaps(readings))
     if cost.unknown:
         why = "the amount of these attempts is unknown"
@@ -60,29 +69,33 @@ def gaps(
         found.append(Gap(what="tokens", why=why, count=cost.usage_unknown, of=cost.attempts))
     if beside.unknown:
         why = "the amount of these attempts outside closed ticks is unknown"
-        found.append(Gap(what="cost", why=why, count=beside.unknown, of=beside.unknown))
+        found.append(Gap(what="cost", why=why, count=beside.unknown, of=0))
     if beside.open:
-        why = "the run has not ended; calls of open ticks are not on record"
+        why = "the run has not ended, and calls of open ticks are not on record"
         found.append(Gap(what="cost", why=why, count=0, of=0))
     return tuple(found)
 
 
-def _answer_gaps(prediction: Prediction) -> Iterable[Gap]:
-    answers = prediction.overall.answers
-    what = f"answer, {prediction.scenario}, tick {prediction.tick}"
+def _answer_gaps(row: TickShares, question: str) -> Iterable[Gap]:
+    answers = row.answers
+    named = f" to {question}" if question else ""
+    what = f"answer{named}, {row.scenario}, tick {row.tick}"
     yield from _by_cause(what, "unscorable", answers.unscorable, answers.asked)
     yield from _by_cause(what, "failed", answers.failed, answers.asked)
     if answers.unjudged:
         yield Gap(what=what, why="no score on record", count=answers.unjudged, of=answers.asked)
 
 
-def _score_gaps(readings: Sequence[WorldReading]) -> Iterable[Gap]:
-    """Answers to the other closed questions that have no score."""
-    for name in sorted({name for reading in readings for name in reading.scores}):
-        counts = [reading.scores[name] for reading in readings if name in reading.scores]
-        causes = _sum(count.unscorable for count in counts)
-        given = sum(count.scored for count in counts) + causes.total()
-        yield from _by_cause(f"answer to {name}", "unscorable", causes, given)
+def _score_gaps(part: QuestionShares) -> Iterable[Gap]:
+    """Answers to a closed question outside the waves that have no score."""
+    tallies = [row.answers for row in part.ticks if not row.wave]
+    answered = sum(one.answered for one in tallies)
+    causes = _sum(one.unscorable for one in tallies)
+    yield from _by_cause(f"answer to {part.id}", "unscorable", causes, answered)
+    unjudged = sum(one.unjudged for one in tallies)
+    if unjudged:
+        why = "no score on record"
+        yield Gap(what=f"answer to {part.id}", why=why, count=unjudged, of=answered)
 
 
 def _turn_gaps(readings: Sequence[WorldReading]) -> Iterable[Gap]:

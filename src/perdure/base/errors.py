@@ -9,6 +9,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from perdure.base.text import one_line
+
+# A place is a path or an id: foreign text, on one line.
+_PLACE_MAX = 400
+
 EXIT_DONE = 0
 EXIT_SOME_FAILED = 1
 EXIT_USAGE = 2
@@ -56,7 +61,7 @@ class PerdureError(Exception):
         super().__init__(wrong)
 
     def __str__(self) -> str:
-        place = f"{self.where}: " if self.where else ""
+        place = f"{one_line(self.where, _PLACE_MAX)}: " if self.where else ""
         advice = f" {self.remedy}" if self.remedy else ""
         return f"{place}{self.wrong}{advice}"
 
@@ -86,7 +91,8 @@ class Problem:
         self.remedy = remedy
 
     def __str__(self) -> str:
-        place = f"{self.file}:{self.line}" if self.line else self.file
+        file = one_line(self.file, _PLACE_MAX)
+        place = f"{file}:{self.line}" if self.line else file
         return f"{place}: {self.wrong} {self.remedy}".rstrip()
 
 
@@ -131,6 +137,12 @@ class StorageFullError(StorageError):
 
     exit_status = EXIT_STOPPED
     code = "storage-full"
+
+
+class OutputError(StorageError):
+    """Standard output is closed or full, so a command cannot show what it found."""
+
+    code = "output"
 
 
 class StaleWriterError(StorageError):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from perdure.analysis.costs import CostSum, NamedSum
 from perdure.analysis.ledger import Ledger
-from perdure.analysis.outside import Outside
+from perdure.analysis.outside import MEANING, Outside
 from perdure.base.money import show
 from perdure.cli.figures import UNKNOWN, count, plural, spend
 from perdure.cli.tables import heading, paragraph, table
@@ -59,18 +59,37 @@ def ledger_parts(ledger: Ledger, folder: str) -> Iterator[RenderableType]:
     yield from _agreement(ledger)
 
 
-def outside_parts(beside: Outside, currency: str) -> Iterator[RenderableType]:
-    """Say what was called outside closed ticks, if anything was or may have been."""
-    if beside.calls:
+def outside_parts(beside: Outside, currency: str, *, total: str = "") -> Iterator[RenderableType]:
+    """Say what was called outside closed ticks, if anything was or may have been.
+
+    `total` is what the run cost with it, where that is not shown above.
+    """
+    if beside.parts:
+        counted = f"{total} in all" if total else "counted in the total above"
         yield paragraph(
-            f"\nOutside closed ticks: {plural(beside.calls, 'call')} of ticks that did not close, "
-            f"{spend(beside.amount, beside.unknown, currency)}; counted in the total above."
+            f"\nOutside closed ticks: {spend(beside.amount, beside.unknown, currency)}; {counted}."
         )
+        for part in beside.parts:
+            noun, why = MEANING[part.kind]
+            cost = spend(part.amount, part.unknown, currency)
+            yield paragraph(f"{plural(part.count, noun)} {why}: {cost}", indent=2)
+    if beside.discarded:
+        yield paragraph(f"{plural(beside.discarded, 'tick')} discarded when the run was killed.")
     if beside.open:
         yield paragraph(
             "\nThe run has not ended: calls of ticks that are open, or were when it was killed, "
             "are not on record. What they cost is unknown, not zero."
         )
+
+
+def outside_line(beside: Outside) -> str:
+    """Count what was called outside closed ticks; empty if nothing was. Calls are no attempts."""
+    parts = []
+    if beside.calls:
+        parts.append(plural(beside.calls, "call"))
+    if beside.attempts:
+        parts.append(plural(beside.attempts, "attempt"))
+    return " and ".join(parts)
 
 
 def _agreement(ledger: Ledger) -> Iterator[RenderableType]:

@@ -9,7 +9,14 @@ from collections.abc import Sequence
 
 import typer
 
-from perdure.base.errors import EXIT_BUG, EXIT_DONE, EXIT_STOPPED, PerdureError, UsageError
+from perdure.base.errors import (
+    EXIT_BUG,
+    EXIT_DONE,
+    EXIT_STOPPED,
+    OutputError,
+    PerdureError,
+    UsageError,
+)
 from perdure.cli.app import app
 from perdure.cli.failure import as_document, as_text, bug, interrupted
 from perdure.cli.output import write_error, write_json
@@ -61,7 +68,7 @@ def _fail(error: PerdureError, *, wants_json: bool, frames: bool) -> int:
 
 
 def _report(error: PerdureError, *, wants_json: bool) -> None:
-    if wants_json:
+    if wants_json and not isinstance(error, OutputError):
         write_json(as_document(error))
     else:
         write_error(as_text(error))

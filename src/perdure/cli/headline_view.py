@@ -1,57 +1,172 @@
-"""The few lines that a report begins with: what was predicted, what moved, what is missing."""
+"""The few lines that a report begins with: what was answered, what moved, what is missing.
+
+Shares and changes name the same choices: all of them where there are few, else the most common.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
+from perdure.analysis.answers import Tally
 from perdure.analysis.change import Change
 from perdure.analysis.prediction import Prediction
-from perdure.analysis.report import Outcome, Report
+from perdure.analysis.questions import QuestionShares, TickShares
+from perdure.analysis.report import Report
+from perdure.analysis.shares import Share
 from perdure.cli.figures import count, percent, plural, points, spend, spread
+
+CHOICES_MAX = 3
 
 
 def headlines(report: Report) -> Iterator[str]:
     """Say the findings of a report in a line each, every one with its denominator."""
-    if report.outcome is not None:
-        for prediction in report.predictions:
-            if not prediction.same_as:
-                yield _predicted(prediction, report.outcome, report.grouped_by_label)
-        for change in report.changes:
-            yield _changed(change, report.outcome)
-    turns = sum(world.turns for world in report.worlds)
-    failed = sum(world.turns_failed for world in report.worlds)
-    cost = spend(report.cost.total.amount, report.cost.total.unknown, report.cost.currency)
-    gaps = "nothing unmeasured" if not report.gaps else f"{plural(len(report.gaps), 'gap')} below"
-    yield f"{plural(turns, 'turn')} taken, {count(failed)} failed; {cost}; {gaps}."
+    waved = {change.question for change in report.changes}
+    for question in report.questions:
+        rows = [row for row in question.ticks if row.wave]
+        if rows:
+            yield from _waves(report, question, rows)
+            named = _named(report, question)
+            changes = [change for change in report.changes if change.question == question.id]
+            for change in changes:
+                yield _changed(change, question.choices, named)
+        elif question.id not in waved:
+            yield _exposed(question)
+    yield _totals(report)
 
 
-def _predicted(prediction: Prediction, outcome: Outcome, grouped_by: str) -> str:
+def is_end(rows: Sequence[TickShares], row: TickShares) -> bool:
+    """Say whether a wave is the first or the last of its scenario."""
+    ticks = [one.tick for one in rows if one.scenario == row.scenario]
+    return row.tick in {min(ticks), max(ticks)}
+
+
+def _waves(report: Report, question: QuestionShares, rows: Sequence[TickShares]) -> Iterator[str]:
+    named = _named(report, question)
+    compared = {
+        (one.scenario, one.tick): one
+        for one in report.predictions
+        if report.outcome is not None and report.outcome.question_id == question.id
+    }
+    for row in rows:
+        prediction = compared.get((row.scenario, row.tick))
+        if not is_end(rows, row) or (prediction is not None and prediction.same_as):
+            continue
+        where = f"{row.scenario}, tick {row.tick}"
+        if not row.answers.scored:
+            yield f"{where}: {unscored(row.answers)}."
+        elif prediction is None:
+            shares = _shares(row.shares, question.choices, named)
+            yield f"{where}: {shares} of {plural(row.answers.scored, 'scored answer')}."
+        else:
+            yield _predicted(where, prediction, question, named, report.grouped_by_label)
+
+
+def unscored(answers: Tally) -> str:
+    """Say why no answer of some could be scored."""
+    causes = []
+    if answers.answered:
+        causes.append(f"{plural(answers.answered, 'answer')} without a score")
+    if failed := sum(answers.failed.values()):
+        causes.append(f"{plural(failed, 'failed turn')}")
+    return f"nothing could be scored ({', '.join(causes) or 'nobody was asked'})"
+
+
+def _predicted(
+    where: str,
+    prediction: Prediction,
+    question: QuestionShares,
+    named: Sequence[str],
+    grouped_by: str,
+) -> str:
     overall = prediction.overall
-    where = f"{prediction.scenario}, tick {prediction.tick}"
-    if not overall.answers.scored:
-        return f"{where}: none of {count(overall.answers.asked)} answers could be scored."
-    best = max(overall.real, key=lambda share: share.count)
-    predicted = next(share for share in overall.predicted if share.choice == best.choice)
-    name = outcome.choices.get(best.choice, best.choice)
-    line = (
-        f"{where}: {name} {percent(predicted.share)} predicted, {percent(best.share)} real; "
-        f"{percent(overall.fit.accuracy)} of {count(overall.fit.compared)} answers right"
+    real = {share.choice: share.share for share in overall.real}
+    shares = ", ".join(
+        f"{question.choices[share.choice]} {percent(share.share)} "
+        f"(real {percent(real[share.choice])})"
+        for share in overall.predicted
+        if share.choice in named
     )
+    line = f"{where}: {shares}"
+    if not overall.fit.compared:
+        return f"{line}; no answer has a real value to be compared with."
+    right = f"{percent(overall.fit.accuracy)} of {plural(overall.fit.compared, 'answer')} right"
+    line = f"{line}; {right}"
     if prediction.always_by_group is not None:
         plain = percent(prediction.always_by_group.accuracy)
         line += f" ({plain} by always giving the most common answer by {grouped_by})"
     return f"{line}."
 
 
-def _changed(change: Change, outcome: Outcome) -> str:
-    where = f"{change.scenario}, tick {change.first} to {change.last}"
-    first = change.choices[0] if change.choices else None
-    if first is None or first.mean is None:
-        return f"{where}: change not measurable, {change.unmeasured}."
-    name = outcome.choices.get(first.choice, first.choice)
-    deviation = (
-        "spread not measurable"
-        if first.sd is None
-        else f"sd {spread(first.sd)} over {plural(first.seeds, 'seed')}"
+def _exposed(question: QuestionShares) -> str:
+    """Sum the answers to a question that is not asked at waves."""
+    named = _most(question)
+    scored = sum(row.answers.scored for row in question.ticks)
+    if not scored:
+        asked = sum(row.answers.asked for row in question.ticks)
+        return f"{question.id}: nothing could be scored of {plural(asked, 'turn')}."
+    counts = {
+        choice: sum(s.count for row in question.ticks for s in row.shares if s.choice == choice)
+        for choice in named
+    }
+    shares = ", ".join(
+        f"{question.choices[choice]} {percent(number / scored)}"
+        for choice, number in counts.items()
     )
-    return f"{where}: {name} {points(first.mean)} points ({deviation})."
+    return f"{question.id}, all ticks: {shares} of {plural(scored, 'scored answer')}."
+
+
+def _changed(change: Change, choices: Mapping[str, str], named: Sequence[str]) -> str:
+    where = f"{change.scenario}, tick {change.first} to {change.last}"
+    measured = [one for one in change.choices if one.choice in named and one.mean is not None]
+    if not measured:
+        return f"{where}: change not measurable, {change.unmeasured}."
+    parts = [
+        f"{choices[one.choice]} {points(one.mean)}"
+        + ("" if one.sd is None else f" (sd {spread(one.sd)})")
+        for one in measured
+    ]
+    seeds = plural(measured[0].seeds, "seed")
+    over = f"over {seeds}" if measured[0].sd is not None else f"{seeds}, spread not measurable"
+    return f"{where}: {', '.join(parts)} points, {over}."
+
+
+def _totals(report: Report) -> str:
+    turns = sum(world.turns for world in report.worlds)
+    failed = sum(world.turns_failed for world in report.worlds)
+    cost, beside = report.cost, report.cost.outside
+    spent = spend(
+        cost.total.amount + beside.amount, cost.total.unknown + beside.unknown, cost.currency
+    )
+    if beside.attempts or beside.calls:
+        spent += ", calls outside closed ticks included"
+    gaps = "nothing unmeasured" if not report.gaps else f"{plural(len(report.gaps), 'gap')} below"
+    return f"{plural(turns, 'turn')} taken, {count(failed)} failed; {spent}; {gaps}."
+
+
+def _shares(shares: Sequence[Share], choices: Mapping[str, str], named: Sequence[str]) -> str:
+    return ", ".join(
+        f"{choices[share.choice]} {percent(share.share)}"
+        for share in shares
+        if share.choice in named
+    )
+
+
+def _named(report: Report, question: QuestionShares) -> tuple[str, ...]:
+    """Choose what the lines of a question name: by the real values, where there are some."""
+    if len(question.choices) <= CHOICES_MAX:
+        return tuple(question.choices)
+    outcome = report.outcome
+    real = report.predictions[0].overall.real if report.predictions else ()
+    if outcome is not None and outcome.question_id == question.id and any(s.count for s in real):
+        return (max(real, key=lambda share: share.count).choice,)
+    return _most(question)
+
+
+def _most(question: QuestionShares) -> tuple[str, ...]:
+    if len(question.choices) <= CHOICES_MAX:
+        return tuple(question.choices)
+    totals = dict.fromkeys(question.choices, 0)
+    for row in question.ticks:
+        for share in row.shares:
+            totals[share.choice] += share.count
+    return (max(totals, key=lambda choice: totals[choice]),)

@@ -6,7 +6,7 @@ A paragraph that starts with a line of `\b` keeps its line breaks.
 from __future__ import annotations
 
 BEFORE = """\
-Run generative-agent studies to completion inside a budget.
+Run generative-agent studies to completion, and keep a record that can be trusted.
 
 A study file says who is asked (a population drawn from real respondents), what they live through
 (scenarios, ticks, messages, survey waves) and which model speaks for them. `perdure run` plays it
@@ -18,10 +18,13 @@ The normal sequence:
   perdure plan   study.yaml                   what it would take (free)
   perdure run    study.yaml --out runs/first  run it; ends with its report
   perdure status runs/first                   how far it is
+  perdure stop   runs/first                   finish open ticks, then pause
+  perdure resume runs/first                   go on where it paused or died
+  perdure verify runs/first                   is the record what was written?
   perdure report runs/first                   what it found
   perdure ledger runs/first                   what it cost
-  perdure verify runs/first                   is the record what was written?
   perdure export runs/first                   Parquet, one row per turn
+  perdure replay runs/first                   does the code still do the same?
 
 Every command takes --json: one JSON document on standard output and nothing
 else, errors included. `perdure COMMAND --help` has a command's options and an
@@ -40,7 +43,7 @@ Exit codes:
   73  another process holds the run, or its folder is taken
   74  the record is damaged, or storage failed
   75  stopped on request, or the disk is full; can be continued
-  76  paused by the budget or by the provider's own; can be continued
+  76  paused by the provider's own limit (out of credit); can be continued
   77  the key or the model was refused
   78  refused: inputs or engine moved
 """

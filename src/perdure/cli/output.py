@@ -6,10 +6,12 @@ the command keeps its exit status.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from typing import IO, TYPE_CHECKING, Any
 
+from perdure.base.errors import OutputError
 from perdure.base.text import printable
 
 if TYPE_CHECKING:
@@ -24,8 +26,9 @@ def write_out(text: str) -> None:
 
 
 def write_error(text: str) -> None:
-    """Write a message to stderr, made safe for a terminal."""
-    _write(sys.stderr, printable(text).rstrip("\n") + "\n")
+    """Write a message to stderr, made safe for a terminal. Without a stderr there is no message."""
+    if sys.stderr is not None:
+        _write(sys.stderr, printable(text).rstrip("\n") + "\n")
 
 
 def write_json(value: object) -> None:
@@ -61,31 +64,60 @@ def as_tree(value: object) -> Any:
 
 
 def show(*parts: RenderableType) -> None:
-    """Draw parts on stdout, one under the other, as wide as the terminal or `PIPE_WIDTH`."""
-    console = console_for(sys.stdout)
-    with console.capture() as captured:
-        for part in parts:
-            console.print(part, crop=False)
-    lines = captured.get().splitlines()
+    """Draw parts on stdout, one under the other, as wide as the terminal or `PIPE_WIDTH`.
+
+    Raises:
+        OutputError: stdout is closed, or cannot be written.
+
+    """
+    if sys.stdout is None:
+        raise OutputError("Standard output is closed, so nothing can be shown.")
+    drawn = io.StringIO()
+    console = console_for(sys.stdout, into=drawn)
+    for part in parts:
+        console.print(part, crop=False)
+    lines = drawn.getvalue().splitlines()
     write_out("\n".join(line.rstrip() for line in lines) + "\n")
 
 
-def console_for(stream: IO[str]) -> Console:
-    """Make a console that takes no markup from the text it is given.
+def console_for(stream: IO[str], *, into: IO[str] | None = None) -> Console:
+    """Make a console for a stream that takes no markup from the text it is given.
+
+    It draws as suits `stream`, and into `into` if that is given.
 
     NO_COLOR, TERM and COLUMNS are honoured; without a terminal there is no colour at all.
     """
     from rich.console import Console  # noqa: PLC0415 - a quarter of a second to import
 
     wide = None if stream.isatty() or os.environ.get("COLUMNS") else PIPE_WIDTH
-    return Console(file=stream, markup=False, emoji=False, highlight=False, width=wide)
+    return Console(
+        file=into or stream,
+        force_terminal=None if into is None else stream.isatty() or None,
+        markup=False,
+        emoji=False,
+        highlight=False,
+        width=wide,
+    )
 
 
-def _write(stream: IO[str], text: str) -> None:
+def _write(stream: IO[str] | None, text: str) -> None:
+    """Write to a stream, if it is there.
+
+    Raises:
+        OutputError: it is closed, or cannot be written.
+
+    """
+    if stream is None:
+        raise OutputError("Standard output is closed, so nothing can be shown.")
     try:
         stream.write(text)
         stream.flush()
-    except BrokenPipeError:
+    except OSError as error:
         # The interpreter flushes once more at exit; give it somewhere to write to.
         with open(os.devnull, "w", encoding="utf-8") as nowhere:  # noqa: PTH123 - a descriptor
             os.dup2(nowhere.fileno(), stream.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise OutputError(
+                f"Standard output cannot be written ({error.strerror}).",
+                remedy="What a run recorded is kept.",
+            ) from error

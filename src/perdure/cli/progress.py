@@ -54,8 +54,8 @@ def line_due(last: Progress | None, now: Progress) -> bool:
     """
     if last is None:
         return True
-    if now.ticks_closed == now.ticks != last.ticks_closed:
-        return True
+    if now.ticks_closed == now.ticks and now.worlds_done == now.worlds:
+        return last.worlds_done != now.worlds
     gone = now.elapsed_s - last.elapsed_s
     return gone >= LINE_EVERY_S or (gone >= 1 and done(now) - done(last) >= LINE_EVERY_SHARE)
 

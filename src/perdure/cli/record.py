@@ -17,7 +17,7 @@ REGISTRY_NAME = "run.db"
 
 @contextmanager
 def opened(folder: Path) -> Iterator[RunReader]:
-    """Open a run's record read-only, and close it again.
+    """Open a run's record read-only, its registry checked, and close it again.
 
     Raises:
         UsageError: the folder holds no run.
@@ -29,6 +29,7 @@ def opened(folder: Path) -> Iterator[RunReader]:
 
     require_run(folder)
     with RunReader.open(folder) as record:
+        record.check_registry()
         yield record
 
 

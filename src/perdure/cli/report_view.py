@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from perdure.analysis.change import Change
 from perdure.analysis.models import ModelUse
+from perdure.analysis.outside import Outside
 from perdure.analysis.prediction import Fit, GroupFit, Prediction
+from perdure.analysis.questions import QuestionShares
 from perdure.analysis.report import Outcome, Report
-from perdure.cli.cost_view import cost_table, outside_parts
+from perdure.analysis.unmeasured import Gap
+from perdure.cli.cost_view import cost_table, outside_line, outside_parts
 from perdure.cli.figures import count, percent, plural, points, score, spend, spread
 from perdure.cli.headline_view import headlines
-from perdure.cli.tables import heading, paragraph, table, verbatim
+from perdure.cli.questions_view import denominators, exposure_parts, wave_parts
+from perdure.cli.tables import fits, heading, paragraph, table, verbatim
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-
-CHOICES_WIDE_MAX = 3  # as many fit side by side on 80 columns
 
 
 def report_parts(report: Report, folder: str) -> Iterator[RenderableType]:
@@ -29,40 +31,45 @@ def report_parts(report: Report, folder: str) -> Iterator[RenderableType]:
     yield heading("In short")
     for line in headlines(report):
         yield paragraph(line, indent=2)
-    yield from _models(report.models)
+    yield from _models(report.models, report.cost.outside)
     if report.outcome is not None:
-        yield heading(f"Held-out outcome: {report.outcome.name}")
-        yield paragraph(report.outcome.question, indent=2)
-        yield paragraph(
-            f"Known for {count(report.outcome.known)} of {count(report.outcome.personas)} "
-            "personas. Shares below are of scored answers; beside each stands the real one.",
-            indent=2,
-        )
-        for prediction in report.predictions:
-            yield from _prediction(prediction, report.outcome, report.grouped_by_label)
-        if report.predictions:
-            yield paragraph(f"\n{report.notes['yardstick']}", style="dim")
-            yield paragraph(report.notes["brier"], style="dim")
-        yield from _changes(report.changes, report.outcome, report.notes["change"])
+        yield from _outcome(report, report.outcome)
+    for question in report.questions:
+        yield from _question(report, question)
     yield from _activation(report)
     yield from _gaps(report)
     yield from _cost(report)
     yield from _worlds(report)
 
 
-def _models(models: Sequence[ModelUse]) -> Iterator[RenderableType]:
+def _question(report: Report, question: QuestionShares) -> Iterator[RenderableType]:
+    outcome = report.outcome
+    own = outcome is not None and outcome.question_id == question.id
+    name = outcome.name if own and outcome is not None else question.id
+    yield from wave_parts(question, name, report.predictions if own else ())
+    changes = [change for change in report.changes if change.question == question.id]
+    yield from _changes(changes, name, question.choices, report.notes["change"])
+    yield from exposure_parts(question)
+
+
+def _models(models: Sequence[ModelUse], outside: Outside) -> Iterator[RenderableType]:
     yield heading("Who answered")
     for use in models:
         name = use.model if use.model == use.provider else f"{use.model} ({use.provider})"
         yield paragraph(f"{use.role}: {name}, {_served(use)}", indent=2)
-    for provider, statement in {use.provider: use.statement for use in models}.items():
-        if statement:
-            yield paragraph(f"The {provider} {statement}.", indent=2)
+    for (provider, model), said in {
+        (use.provider, use.model): use.statement for use in models
+    }.items():
+        if said:
+            name = provider if provider == model else f"{provider} {model}"
+            yield paragraph(f"{name}: {said}.", indent=2)
+    if line := outside_line(outside):
+        yield paragraph(f"Outside closed ticks, by whichever role: {line}.", indent=2)
 
 
 def _served(use: ModelUse) -> str:
     if not use.served and not use.failed:
-        return "never called"
+        return "not called in any closed tick"
     if list(use.served) == [use.model]:
         answered = f"answered {plural(use.served[use.model], 'call')}"
     else:
@@ -71,47 +78,54 @@ def _served(use: ModelUse) -> str:
     return f"{answered}, {plural(use.failed, 'failed attempt')}" if use.failed else answered
 
 
+def _outcome(report: Report, outcome: Outcome) -> Iterator[RenderableType]:
+    yield heading(f"Held-out outcome: {outcome.name}")
+    yield paragraph(outcome.question, indent=2)
+    yield paragraph(
+        f"Known for {count(outcome.known)} of {count(outcome.personas)} "
+        "personas. Shares below are of scored answers; beside each stands the real one.",
+        indent=2,
+    )
+    for prediction in report.predictions:
+        ticks = [one.tick for one in report.predictions if one.scenario == prediction.scenario]
+        if prediction.tick in {min(ticks), max(ticks)}:
+            yield from _prediction(prediction, outcome, report.grouped_by_label)
+    if report.predictions:
+        yield paragraph(f"\n{report.notes['yardstick']}", style="dim")
+        yield paragraph(report.notes["brier"], style="dim")
+
+
 def _prediction(
     prediction: Prediction, outcome: Outcome, grouped_by: str
 ) -> Iterator[RenderableType]:
-    seeds = plural(len(prediction.seeds), "seed")
     yield heading(
         f"{outcome.name}: predicted and real, {prediction.scenario}, wave at tick {prediction.tick}"
     )
     if prediction.same_as:
         yield paragraph(
-            f"  Every answer is the same as in {prediction.same_as}, shown above.", indent=2
+            f"Every answer is the same as under the scenario {prediction.same_as}, shown above; "
+            "each scenario counts its own gaps.",
+            indent=2,
         )
         return
-    yield paragraph(f"{_denominators(prediction.overall)}, {seeds}", indent=2)
+    yield paragraph(
+        denominators(prediction.overall.answers, len(prediction.seeds)),
+        indent=2,
+    )
     yield _shares(prediction, outcome, grouped_by)
     yield paragraph("")
     yield _yardsticks(prediction, outcome, grouped_by)
-
-
-def _denominators(group: GroupFit) -> str:
-    answers = group.answers
-    unscorable, failed = sum(answers.unscorable.values()), sum(answers.failed.values())
-    parts = [
-        f"{count(answers.asked)} asked",
-        f"{count(answers.answered)} answered",
-        f"{count(answers.scored)} scored",
-        f"{count(unscorable)} unscorable",
-        f"{count(failed)} failed",
-    ]
-    if answers.unjudged:
-        parts.append(f"{count(answers.unjudged)} without a score")
-    return ", ".join(parts)
 
 
 def _shares(prediction: Prediction, outcome: Outcome, grouped_by: str) -> RenderableType:
     parts = [("everyone", prediction.overall)]
     parts.extend((group.label, group) for group in prediction.groups)
     name = grouped_by or "group"
-    if len(outcome.choices) <= CHOICES_WIDE_MAX:
-        named = [name for label in outcome.choices.values() for name in (label, "real")]
-        rows = [_wide_row(label, group) for label, group in parts]
-        return table([name, "scored", *named, "accuracy", "Brier"], rows)
+    named = [name for label in outcome.choices.values() for name in (label, "real")]
+    columns = [name, "scored", *named, "accuracy", "Brier"]
+    wide = [_wide_row(label, group) for label, group in parts]
+    if fits(columns, wide):
+        return table(columns, wide)
     rows = [row for label, group in parts for row in _long_rows(label, group, outcome)]
     return table([name, "choice", "scored", "predicted", "real", "accuracy", "Brier"], rows, left=2)
 
@@ -155,16 +169,18 @@ def _fit_row(label: str, fit: Fit) -> list[str]:
     return [label, count(fit.compared), count(fit.correct), *_fit_cells(fit)]
 
 
-def _changes(changes: Sequence[Change], outcome: Outcome, note: str) -> Iterator[RenderableType]:
+def _changes(
+    changes: Sequence[Change], name: str, choices: Mapping[str, str], note: str
+) -> Iterator[RenderableType]:
     if not changes:
         return
-    yield heading(f"{outcome.name}: change between waves, in percentage points")
+    yield heading(f"{name}: change from first to last wave, in percentage points")
     if any(change.seeds for change in changes):
         rows = [
             [
                 change.scenario,
                 f"{change.first} to {change.last}",
-                outcome.choices.get(choice.choice, choice.choice),
+                choices.get(choice.choice, choice.choice),
                 points(choice.mean),
                 "not measurable" if choice.sd is None else spread(choice.sd),
                 str(choice.seeds),
@@ -175,29 +191,36 @@ def _changes(changes: Sequence[Change], outcome: Outcome, note: str) -> Iterator
         columns = ["scenario", "ticks", "choice", "mean", "sd over seeds", "seeds"]
         yield table(columns, rows, left=3)
         yield paragraph("")
-        yield _changes_by_world(changes, outcome)
+        yield _changes_by_world(changes, choices)
     for change in changes:
         yield from _change_notes(change)
     yield paragraph(note, style="dim")
 
 
-def _changes_by_world(changes: Sequence[Change], outcome: Outcome) -> RenderableType:
-    rows = [
-        [
-            seed.world_id,
-            change.scenario,
-            str(seed.seed),
-            count(seed.paired),
-            count(seed.moved),
-            count(seed.unpaired),
-            *(points(seed.change.get(choice)) for choice in outcome.choices),
-        ]
+def _changes_by_world(changes: Sequence[Change], choices: Mapping[str, str]) -> RenderableType:
+    found = [
+        (
+            [seed.world_id, change.scenario, str(seed.seed)],
+            [count(seed.paired), count(seed.moved), count(seed.unpaired)],
+            [points(seed.change.get(choice)) for choice in choices],
+        )
         for change in changes
         for seed in change.seeds
     ]
-    named = list(outcome.choices.values())
-    columns = ["world", "scenario", "seed", "at both", "moved", "left out", *named]
-    return table(columns, rows, left=2, ids=2)
+    named = ["world", "scenario", "seed"]
+    counted = ["at both", "moved", "left out"]
+    columns = [*named, *counted, *choices.values()]
+    wide = [[*start, *counts, *moved] for start, counts, moved in found]
+    if fits(columns, wide):
+        return table(columns, wide, left=2, ids=2)
+    empty = [""] * len(named), [""] * len(counted)
+    rows = [
+        [*(empty[0] if place else start), label, change, *(empty[1] if place else counts)]
+        for start, counts, moved in found
+        for place, (label, change) in enumerate(zip(choices.values(), moved, strict=True))
+    ]
+    columns = ["world", "scenario", "seed", "choice", "change", *counted]
+    return table(columns, rows, left=4, ids=2)
 
 
 def _change_notes(change: Change) -> Iterator[RenderableType]:
@@ -213,7 +236,7 @@ def _change_notes(change: Change) -> Iterator[RenderableType]:
 
 
 def _activation(report: Report) -> Iterator[RenderableType]:
-    yield heading("Activations at exposure ticks: scheduled and realised")
+    yield heading("Activations at exposure ticks: expected and realised")
     if not any(world.activation.ticks for world in report.worlds):
         yield paragraph("No exposure tick has closed.", indent=2)
         return
@@ -229,8 +252,13 @@ def _activation(report: Report) -> Iterator[RenderableType]:
         ]
         for world in report.worlds
     ]
-    columns = ["world", "scenario", "ticks", "scheduled", "realised", "thinned", "dropped"]
+    columns = ["world", "scenario", "ticks", "expected", "realised", "thinned", "dropped"]
     yield table(columns, rows, left=2, ids=2)
+    yield paragraph(
+        "Expected: population times chance to be active, over closed exposure ticks; who is active "
+        "is drawn, so what is realised lies on either side of it.",
+        style="dim",
+    )
 
 
 def _gaps(report: Report) -> Iterator[RenderableType]:
@@ -240,17 +268,28 @@ def _gaps(report: Report) -> Iterator[RenderableType]:
             "Nothing: every turn was taken and scored, every amount is known.", indent=2
         )
         return
-    rows = [
-        [gap.what, gap.why, f"{count(gap.count)} of {count(gap.of)}" if gap.of else ""]
-        for gap in report.gaps
-    ]
+    rows = [[gap.what, gap.why, _how_many(gap)] for gap in report.gaps]
     yield table(["what", "why", "how many"], rows, left=2)
+
+
+def _how_many(gap: Gap) -> str:
+    if gap.of:
+        return f"{count(gap.count)} of {count(gap.of)}"
+    return count(gap.count) if gap.count else ""
 
 
 def _cost(report: Report) -> Iterator[RenderableType]:
     cost = report.cost
-    total = spend(cost.total.amount, cost.total.unknown, cost.currency)
-    yield heading(f"Cost: {total} over {plural(cost.total.attempts, 'attempt')}")
+    beside = cost.outside
+    total = spend(
+        cost.total.amount + beside.amount, cost.total.unknown + beside.unknown, cost.currency
+    )
+    yield heading(f"Cost: {total}")
+    yield paragraph(
+        f"In closed ticks: {spend(cost.total.amount, cost.total.unknown, cost.currency)} over "
+        f"{plural(cost.total.attempts, 'attempt')}.",
+        indent=2,
+    )
     yield from outside_parts(cost.outside, cost.currency)
     if not cost.total.attempts:
         return
@@ -273,11 +312,11 @@ def _worlds(report: Report) -> Iterator[RenderableType]:
             f"{world.tick + 1}/{world.horizon}",
             count(world.turns),
             count(world.turns_failed),
-            count(world.events_read),
+            count(world.events),
         ]
         for world in report.worlds
     ]
-    columns = ["world", "scenario", "seed", "state", "ticks", "turns", "failed", "events read"]
+    columns = ["world", "scenario", "seed", "state", "ticks", "turns", "failed", "events"]
     yield table(columns, rows, left=2, ids=2)
     for world in report.worlds:
         if world.cause:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from perdure.base.errors import StorageError, UsageError
 from perdure.cli.arguments import Json, StudyFile
 from perdure.cli.command import PlainCommand
 from perdure.cli.overrides import BaseUrl, Draw, KeyEnv, KeyFile, Model, ModelName, Weights
@@ -142,8 +143,15 @@ def carry_out(
         redirect_stdout(sys.stderr),
     ):
         result = runner.run(config, observer=observer)
-    with opened(out) as record:
-        report = build_report(record)
+    try:
+        with opened(out) as record:
+            report = build_report(record)
+    except UsageError as error:
+        raise StorageError(
+            "The run's folder is not there any more.",
+            where=str(out),
+            remedy="What was moved away may still be whole: see `perdure verify` there.",
+        ) from error
     if json:
         write_json({"result": result, "report": report})
     else:

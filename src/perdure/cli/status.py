@@ -53,13 +53,27 @@ def status(folder: RunFolder, *, json: Json = False) -> int:
 
     held = is_held(folder)
     with opened(folder) as record:
-        found = standing(record.entry, record.worlds, record.outcomes, record.log, held=held)
+        found = standing(
+            record.entry,
+            record.worlds,
+            record.outcomes,
+            record.log,
+            held=held,
+            journal=record.journal,
+        )
     progress = latest(folder) if held else None
     if json:
         write_json({**as_tree(found), "progress": as_tree(progress)})
     else:
         show(*_parts(found, str(folder), progress))
     return EXIT_DONE
+
+
+def _total(found: Standing) -> str:
+    from perdure.cli.figures import spend  # noqa: PLC0415 - heavy
+
+    beside = found.outside
+    return spend(found.cost + beside.amount, found.unknown_costs + beside.unknown, found.currency)
 
 
 def latest(folder: Path) -> Progress | None:
@@ -76,6 +90,7 @@ def latest(folder: Path) -> Progress | None:
 
 
 def _parts(found: Standing, folder: str, progress: Progress | None) -> Iterator[RenderableType]:
+    from perdure.cli.cost_view import outside_parts  # noqa: PLC0415 - heavy
     from perdure.cli.figures import count, plural, spend  # noqa: PLC0415 - heavy
     from perdure.cli.progress import pace_text  # noqa: PLC0415 - heavy
     from perdure.cli.tables import paragraph, table  # noqa: PLC0415 - heavy
@@ -91,6 +106,7 @@ def _parts(found: Standing, folder: str, progress: Progress | None) -> Iterator[
         f"{plural(found.calls, 'call')}, "
         f"{spend(found.cost, found.unknown_costs, found.currency)}"
     )
+    yield from outside_parts(found.outside, found.currency, total=_total(found))
     if progress is not None:
         yield paragraph(f"Now: {pace_text(progress)}")
     yield paragraph("")

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
     from rich.table import Table
 
+WIDTH_MIN = 80  # what every table is made to fit
+
+_GAP = 2
 _CELL_MAX = 200
 _ID_MAX = 24
 
@@ -22,7 +25,8 @@ def table(
     """Draw rows under headings. The first `left` columns are text, the others numbers.
 
     Cells are made safe, and fold onto further lines rather than lose a character. The first `ids`
-    columns hold ids, which do not break unless they are very long.
+    columns hold ids, which do not break unless they are very long. Headings do not break inside a
+    word where the table can be drawn without that.
     """
     from rich.box import SIMPLE_HEAD  # noqa: PLC0415 - rich is heavy
     from rich.table import Table  # noqa: PLC0415 - rich is heavy
@@ -32,9 +36,11 @@ def table(
         box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold"
     )
     rows = [[one_line(cell, _CELL_MAX) for cell in row] for row in rows]
+    whole = fits(columns, [])
     for place, name in enumerate(columns):
         drawn.add_column(
             Text(name),
+            min_width=_longest(name) if whole else None,
             justify="left" if place < left else "right",
             overflow="fold",
             no_wrap=place < ids and all(len(row[place]) <= _ID_MAX for row in rows),
@@ -42,6 +48,24 @@ def table(
     for row in rows:
         drawn.add_row(*(Text(cell) for cell in row))
     return drawn
+
+
+def fits(columns: Sequence[str], rows: Iterable[Sequence[str]], *, whole: int = 0) -> bool:
+    """Say whether a table can be drawn on 80 columns without breaking a word.
+
+    The cells of the first `whole` columns must not break between words either.
+    """
+    widths = [_longest(name) for name in columns]
+    for row in rows:
+        cells = [len(cell) if n < whole else _longest(cell) for n, cell in enumerate(row)]
+        widths = [max(pair) for pair in zip(widths, cells, strict=True)]
+    return sum(widths) + _GAP * (len(widths) - 1) <= WIDTH_MIN
+
+
+def _longest(text: str) -> int:
+    """Measure the longest word; a figure and its unit are one."""
+    whole = text.replace(" %", "_%")
+    return max(map(len, whole.split()), default=0)
 
 
 def heading(text: str) -> RenderableType:

@@ -24,12 +24,12 @@ class Standing(Enum):
     """What one mention says of its choice."""
 
     DECIDED = auto()  # "I'd vote for X", "X has my vote", "I agree with it"
-    BARE = auto()  # a clause that is nothing but the name, where the answer begins or ends
+    BARE = auto()  # a clause that is nothing but the name, first or last in the answer
     HEADING = auto()  # the same, elsewhere
     FAVOURED = auto()  # "I like X"
     LISTED = auto()  # one of several side by side: "X or Y"
     NAMED = auto()  # spoken of, and nothing that is understood as an answer
-    DENIED = auto()  # "not X", "I would never vote for X", "my name is X"
+    DENIED = auto()  # "not X", "I would never vote for X", "not sure I X", "my name is X"
     OPPOSED = auto()  # "I do not X": a denial that is the other's own answer, if there is one
 
 
@@ -72,7 +72,8 @@ def read(text: str, names: Names) -> list[Finding]:
     ]
     findings: list[Finding] = []
     for number, (start, sentence) in enumerate(sentences):
-        inner = 0 < number < len(sentences) - 1
+        told = any(found.standing is Standing.NAMED for found in findings)
+        inner = number > 0 and (told or number < len(sentences) - 1)
         for choice, standing, place in _read_sentence(sentence, names):
             heads = number > 0 and words.HEADING.match(sentence, place + 1)
             if standing is Standing.BARE and (inner or heads):
@@ -119,15 +120,12 @@ def _mentions(sentence: str) -> Iterator[_Mention]:
 def _standing(mention: _Mention, names: Names) -> Standing:
     """Read one mention by itself."""
     before = mention.before
-    person = mention.choice in names.persons
-    if person and words.TAKEN_FOR.search(before):
+    if mention.choice in names.persons and words.TAKEN_FOR.search(before):
         return Standing.DENIED
-    if (
-        words.PARTLY.search(before)
-        or words.UNDECIDED.search(before)
-        or _of_others(mention.sentence_before)
-    ):
+    if _of_others(mention.sentence_before):
         return Standing.NAMED
+    if words.PARTLY.search(before) or words.UNDECIDED.search(before):
+        return Standing.DENIED
     if words.NEGATION.search(before):
         affirmed = words.NEGATION.sub("", before)
         said = _affirmed(mention._replace(before=affirmed), names)
@@ -151,44 +149,68 @@ def _affirmed(mention: _Mention, names: Names) -> Standing:
 
 def _understood(mention: _Mention, names: Names) -> Standing:
     """Say what the words directly beside a mention make of it."""
-    compared = words.COMPARED_AFTER.search(mention.after)
-    after = mention.after[: compared.start()] if compared else mention.after
+    after = mention.after
     if words.MENTION.search(mention.before) and words.STARTS_A_CLAUSE.search(after):
         return Standing.NAMED
+    chosen = words.CHOSEN_AFTER.search(after)
     last = words.WORD.findall(mention.before)[-1:]
-    if words.CHOSEN_AFTER.search(after) and (not last or last[0] in words.KNOWN):
-        return Standing.DECIDED
+    if chosen and (not last or last[0] in words.KNOWN):
+        return Standing.DECIDED if _may_follow(after[chosen.end() :]) else Standing.NAMED
     spoken = _known_before(mention.before)
-    if spoken is None:
+    return Standing.NAMED if spoken is None else _spoken(spoken, mention, names)
+
+
+def _spoken(spoken: str, mention: _Mention, names: Names) -> Standing:
+    """Read a mention by the known words that lead to it."""
+    decision, favour = words.DECISION.search(spoken), words.FAVOUR.search(spoken)
+    compared = words.COMPARED_AFTER.search(mention.after)
+    if compared and not (decision or favour) and compared.group().startswith(" to "):
         return Standing.NAMED
-    if words.FAVOUR.search(spoken):
-        return Standing.DECIDED if compared else Standing.FAVOURED
-    does = words.I_DO.search(spoken) and mention.choice not in names.persons
-    if does or words.DECISION.search(spoken):
-        return Standing.DECIDED
-    return Standing.BARE if _is_bare(after, mention.choice, names) else Standing.NAMED
+    after = mention.after[: compared.start()] if compared else mention.after
+    by_me = spoken.split(" ", maxsplit=1)[0] in words.I_WORDS
+    does = mention.choice not in names.persons and words.I_DO.search(spoken)
+    if not (decision or favour or does):
+        return Standing.BARE if _is_bare(after, mention, names) else Standing.NAMED
+    unclear = (
+        not _may_follow(after)
+        or (favour and (spoken.endswith(" to") or words.RESERVED.search(mention.sentence_after)))
+        or not (by_me or (decision and not words.CALLED.search(mention.sentence_after)))
+    )
+    if unclear:
+        return Standing.NAMED
+    return Standing.DECIDED if decision or does or compared else Standing.FAVOURED
+
+
+def _may_follow(after: str) -> bool:
+    """Say whether the next word leaves a decision as it is."""
+    following = words.WORD.findall(after)[:1]
+    known = not following or following[0] in words.FOLLOWS or ":" in after[:2]
+    return known and words.FOLLOWED_BY_NO.search(after) is None
 
 
 def _known_before(before: str) -> str | None:
     """Give what leads to a mention, from the last "I" or the clause's start; None if unknown."""
-    leading: list[str] = []
-    for word in reversed(words.WORD.findall(words.MENTION.sub(" ", before))):
-        leading.insert(0, word)
-        if word in words.I_WORDS:
-            break
-        if word not in words.KNOWN:
-            return None
-    return " ".join(leading)
+    *others, own = words.MENTION.split(before)
+    leading = words.WORD.findall(" ".join((*others, own)))
+    beside = not others or not own.strip() or words.LISTED.search(own)
+    if not beside or not words.KNOWN.issuperset(leading):
+        return None
+    last = max((at for at, word in enumerate(leading) if word in words.I_WORDS), default=0)
+    return " ".join(leading[last:])
 
 
-def _is_bare(after: str, choice: int, names: Names) -> bool:
-    """Say whether nothing that matters follows a name in its clause."""
+def _is_bare(after: str, mention: _Mention, names: Names) -> bool:
+    """Say whether nothing that matters follows a name in its clause, and nobody is called by it."""
+    if words.GREETING.search(mention.sentence_before) or words.CALLED.search(
+        mention.sentence_after
+    ):
+        return False
     rest = words.MENTION.sub(" ", after.split(":", maxsplit=1)[0])
     if all(word in words.FILLER_AFTER for word in words.WORD.findall(rest)):
         return True
-    if choice in names.persons or not words.GOES_ON.search(rest):
+    if mention.choice in names.persons or not words.GOES_ON.search(rest):
         return False
-    return choice in names.negations or words.NEGATION.search(rest) is None
+    return mention.choice in names.negations or words.NEGATION.search(rest) is None
 
 
 def _of_others(before: str) -> bool:

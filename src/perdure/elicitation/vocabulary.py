@@ -55,6 +55,10 @@ TAKEN_BACK = re.compile(
     r"|(?:i'm|am|i remain|still) undecided\b"
     r"|(?:haven't|have not)(?: really| yet| fully)? (?:decided?|made up my mind)\b"
     r"|(?:can't|cannot|can not)(?: really)? (?:decide|choose)\b)"
+    r"|\b(?:just )?(?:kidding|joking)\b|\bon second thought|\bsaid no(?:body|\b)"
+    r"|\bnot to(?=[.!\n]|\Z)|\b(?:lost|forget) my vote\b"
+    r"|(?:\bnever|\bnot|n't|\bcannot) (?:\w+ )?(?:vote for|support|choose|pick|back|trust|like)"
+    r" (?:him|her|them)\b"
     r"|[.!?,;:\n-][ ]*(?:no|nope|never|not|not really|no thanks)[ ]*(?=[.!,;\n]|\Z)"
 )
 
@@ -124,14 +128,19 @@ PARTLY = re.compile(
 )
 # What comes after one of these in a clause is not what is chosen, or not said by who answers.
 GUARD = re.compile(
-    r"\b(?:than|before|until|till|over|instead of|like i(?:'d| would)|said|says|told|pretend)\b"
+    r"\b(?:than|before|until|till|over|instead of|like i(?:'d| would)|said|says|told)\b"
+    r"|^suppose\b"
     rf"|{M}(?: more| better)? to\b"
 )
 CONDITION_BEFORE = re.compile(r"^\W*(?:(?:only|even|well|so|and|but) )?(?:if|unless)\b")
-CONDITION_AFTER = re.compile(r"^(?:(?!\bthat\b)[^,])*,? ?\b(?:if|unless|only when|until)\b")
+CONDITION_AFTER = re.compile(
+    r"^(?:(?!\bthat\b)[^,])*(?:,? (?:but )?(?:only )?)?\b"
+    r"(?:if|unless|when|until|provided|as (?:soon|long) as|the (?:day|moment|minute))\b"
+)
+_YEAR = r"in (?:19|20|')\d\d\b"
 PAST = re.compile(
     r"\b(?:used to|previously|formerly|in the past|last (?:time|election|year)|years ago|back then"
-    r"|in (?:19|20)\d\d|in '?\d\d)\b"
+    rf"|in the primary|(?:voted|chose|picked)\b.*{_YEAR}|{_YEAR}.*\b(?:voted|chose|picked))\b"
 )
 POSSESSED = re.compile(r"^'(?:s(?! (?:my|the|a|better|best)\b))?(?= )")
 # "I am X" and its like, where X is somebody's name.
@@ -143,6 +152,10 @@ TAKEN_FOR = re.compile(
 # "No, I ...": the yes or no that a sentence opens with, before a mention that ends the text read.
 ANSWER_BEFORE = re.compile(r"\b(yes|no)\b,? (?:[\w']+ ){0,4}\Z")
 
+# A name that somebody is called by: "Hello, X", "X, you ...".
+GREETING = re.compile(r"^\W*(?:hello|hi|hey|dear|thanks|thank you|sorry|goodbye|bye|so long)\W*$")
+CALLED = re.compile(r"\byou(?:r|'ve|'re)?\b")
+
 # The words that may lead to a name: "I would most likely have to go with the incumbent ...".
 _CHOOSING = (
     r"(?<!\ba )(?<!\bthe )vot(?:e|ing|ed)|cast(?:ing)? my (?:vote|ballot)|choos(?:e|ing)|chose"
@@ -153,42 +166,55 @@ _CHOOSING = (
     r"|ballot)(?: \w+)? (?:is|be|goes|go)"
 )
 DECISION = re.compile(rf"\b(?:{_CHOOSING})\b")
-FAVOUR = re.compile(r"\b(?:like|love|trust|admire)\b")
+FAVOUR = re.compile(r"\b(?:like|love|trust|admire|want)\b")
+RESERVED = re.compile(r"\b(?:but|although|though|except|however)\b")
 I_DO = re.compile(
-    r"^(?:i(?:'d|'ll|'m|'ve)?)(?: (?!(?:say|think|guess|believe|suppose|feel|that|is|it)\b)\w+)*$"
+    r"^i(?:'d|'ll|'m|'ve)?"
+    r"(?: (?!(?:say|think|guess|believe|suppose|feel|that|is|it|want|like|love)\b)\w+)*$"
 )
 I_WORDS = frozenset({"i", "i'd", "i'll", "i'm", "i've"})
 _KNOWN = """
-a absolutely admire all also always am an and answer back backing ballot be believe best better
-cast casting certainly choice choose choosing chose clearly completely course decision definitely
-do elect electing endorse endorsing er favor favour favoring favouring feel final firmly for former
-fully generally go goes going gonna governor guess have hmm honestly intend is it it's just lean
-leaning like likely love mostly more most mr mrs ms much must my now of ok okay opt opting option
-pick picked picking plan planning please prefer preference president probably rather really say
-select selecting sen senator side siding simply so somewhat sooner stick sticking still strongly
-supporting support suppose sure that that's the think to totally towards toward trust um very vice
-vote voted voting want well will with would yeah yep yes no
+a absolutely admire afraid all also always am an and answer at back backing ballot be believe best better
+can cast casting certainly choice choose choosing chose clearly completely course currently
+decision definitely do elect electing election endorse endorsing er favor favoring favour
+favouring feel final firmly for former fully generally go goes going gonna governor guess have hmm
+honestly inclined intend is it it's just lean leaning like likely love moment more most mostly mr
+mrs ms much must my no november now of ok okay opt opting option overall personally pick picked
+picking plan planning please point prefer preference president probably rather really respectfully
+right say select selecting sen senator side siding simply so somewhat sooner stick sticking still
+strongly support supporting suppose sure tend that that's the then think this time to today
+totally toward towards trust um very vice vote voted voting want well wholeheartedly will with
+would yeah yep yes
 """
-KNOWN = frozenset(_KNOWN.split())
+KNOWN = I_WORDS | frozenset(_KNOWN.split())
 _FILLER_AFTER = """
-actually again all any certainly clearly course day definitely for guess honestly i is it me now of
-please president probably sir suppose sure that the think this time way then too with message
-statement
+actually again all any certainly clearly course day definitely for guess honestly i it me message
+now of please president probably sir statement suppose sure that the then think this time too way
+with
 """
 FILLER_AFTER = frozenset(_FILLER_AFTER.split())
+# What may follow a choice that was decided for: "... in November", "... and that is that".
+_FOLLOWS = """
+about and as at because by completely currently here in on over strongly than today
+"""
+FOLLOWS = FILLER_AFTER | frozenset(_FOLLOWS.split())
+FOLLOWED_BY_NO = re.compile(r"^ (?:\w+ )?(?:no|none|nothing|no one|nobody|not|never|hardly)\b")
 HEADING = re.compile(r"[^,]{0,30}:")
 # After a choice that is no person's name a sentence may go on: "Yes I would".
 GOES_ON = re.compile(r"^ (?:i|it|we|this|that)\b")
 CHOSEN_AFTER = re.compile(
     r"^(?:'s| (?:is|has|gets|got|earns|earned|would get|will get|would be|will be|remains))"
     r"(?: (?:definitely|clearly|certainly|probably|still|by far|simply|much))*"
-    r"(?: my (?:\w+ )?(?:vote|support|choice|pick|candidate|answer|preference|man|guy)\b"
+    r"(?: my (?:(?:first|final|best|top|own|only|preferred|favou?rite) )?"
+    r"(?:vote|support|choice|pick|candidate|answer|preference|man|guy)\b"
     r"| the (?:best|better|right|obvious|clear|stronger|strongest) (?:choice|candidate|option|pick"
-    r"|man|person|one|leader|president)\b| better$| better ?$)"
+    rf"|man|person|one|leader|president)\b| better(?: than {M})? ?$)"
 )
 
 THIRD_PERSON = re.compile(
-    r"\b(?:he|she|they|you|your|people|others|everyone|everybody|most|many|some|messages?|ads?|user"
+    r"\b(?:he|she|they|you|your|people|others|everyone|everybody|nobody|no one|any(?:one|body)"
+    r"|many|some|most(?! (?:likely|certainly|definitely|probably|strongly|of all))|messages?|ads?"
+    r"|user"
     r"|(?:my|our|his|her|their) (?:wife|husband|spouse|partner|friends?|family|parents?|father"
     r"|mother|dad|mom|brother|sister|son|daughter|kids|neighbou?rs?|boss|co-?workers?|party))\b"
 )
@@ -196,7 +222,7 @@ FIRST_PERSON = re.compile(r"\b(?:i|we|me|us|my (?:\w+ )?(?:vote|choice|pick|answ
 
 COMPARED_AFTER = re.compile(
     r" (?:(?:more|better|a lot more|much more|far more) than|over|rather than|instead of|ahead of"
-    r"|than|to(?= ))\b"
+    rf"|than|to)(?: \w+){{0,2}} {M}"
 )
 LISTED = re.compile(
     r"^ ?(?:,? ?(?:or|and|and/or|nor|versus|vs|as well as|/|&)(?: (?:for|to|with|maybe))?|/|&) ?$"

@@ -107,7 +107,9 @@ def gather(
         file.seek(0)
         gathered = Gathered(digest=digest)
         try:
-            _read(file, spec, ontology, determining, Report(found), gathered)
+            reader = _read(file, spec, ontology, Report(found), gathered)
+            if reader is not None:
+                reader.refuse_leaks(determining)
         except EnoughError:
             return None
     return None if found else gathered
@@ -122,20 +124,20 @@ def _read(
     file: io.BufferedReader,
     spec: PopulationSpec,
     ontology: Ontology,
-    determining: Collection[str],
     report: Report,
     gathered: Gathered,
-) -> None:
+) -> _Reader | None:
     rows = read_rows(file, report)
     header = next(rows, None)
     if header is None:
         report.add(1, "The file is empty.", "Give a header, and a row for each person.")
-        return
+        return None
     columns = columns_of(header, spec, report)
-    if columns is not None:
-        reader = _Reader(spec, ontology, columns, report, gathered)
-        reader.read(rows)
-        reader.refuse_leaks(determining)
+    if columns is None:
+        return None
+    reader = _Reader(spec, ontology, columns, report, gathered)
+    reader.read(rows)
+    return reader
 
 
 class _Reader:
@@ -228,7 +230,7 @@ class _Reader:
         sound = True
         for spec, place in zip(self._attributes, self._columns.attributes, strict=True):
             text = row.fields[place]
-            if text in self._missing:
+            if self._is_missing(text):
                 continue
             try:
                 values[spec.name] = value_of(spec, text)
@@ -240,11 +242,14 @@ class _Reader:
                 self._report.add(row.line, wrong, remedy)
         return values if sound else None
 
+    def _is_missing(self, text: str) -> bool:
+        return text in self._missing or plain_code(text) in self._missing
+
     def _outcome(self, row: Row) -> str:
         if self._columns.outcome is None:
             return ""
         text = row.fields[self._columns.outcome]
-        if text in self._missing:
+        if self._is_missing(text):
             return ""
         choice = self._choices.get(text) or self._choices.get(plain_code(text), "")
         if not choice:

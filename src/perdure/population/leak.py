@@ -6,6 +6,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from perdure.population.measure import Told, folded, gain, ranges, told, weights_of
 from perdure.population.pieces import Piece, pieces_of, pieces_of_id
@@ -13,12 +14,15 @@ from perdure.records.persona import AttributeValue
 
 # Fewer rows than this beyond the first of each pair can match one-to-one by mere chance.
 CONFIRMED_MIN = 6
-# Values are measured over at most this many rows, and taken apart over at most so many.
-MEASURED_MAX = 100_000
-TAKEN_APART_MAX = 2_000
+# At most this many values are compared, those of most rows; at most so many rows are taken apart.
+VALUES_MAX = 5_000
+TAKEN_APART_MAX = 1_000
 # Below this many rows for each value, values are also compared by their pieces and their order.
 _SPARSE = 8
+_PIECE_MIN = 3
 ABSENT = ""
+
+T = TypeVar("T")
 
 BY_VALUE = "its values"
 BY_ABSENCE = "its values and their absence"
@@ -69,10 +73,12 @@ class Leaks:
     def in_ids(self) -> Told | None:
         """Say what the ids tell of the outcome, if they do."""
         rows = _thinned(list(zip(self._ids, self._outcomes, strict=True)), TAKEN_APART_MAX)
-        return _by_pieces([(pieces_of_id(value, self._terms), outcome) for value, outcome in rows])
+        return _by_pieces(
+            [(pieces_of_id(identity, self._terms), outcome) for identity, outcome in rows]
+        )
 
     def _telling(self, name: str, known: list[tuple[AttributeValue, str]]) -> Leak | None:
-        measured = by_values(_thinned(known, MEASURED_MAX))
+        measured = by_values(known)
         if measured is not None:
             return Leak(name, BY_VALUE, measured)
         if len(known) >= _SPARSE * len({value for value, _ in known}):
@@ -94,10 +100,10 @@ class Leaks:
             (ABSENT if value is None else value, outcome)
             for value, outcome in zip(column, self._outcomes, strict=True)
         ]
-        measured = by_values(_thinned(rows, MEASURED_MAX))
+        measured = by_values(rows)
         if measured is None:
             present = [(str(value != ABSENT), outcome) for value, outcome in rows]
-            measured = by_values(_thinned(present, MEASURED_MAX))
+            measured = by_values(present)
         return None if measured is None else Leak(name, BY_ABSENCE, measured)
 
 
@@ -120,7 +126,8 @@ def by_values(rows: Sequence[tuple[AttributeValue, str]]) -> Told | None:
     shared = [(value, outcome) for value, outcome in rows if sizes[value] > 1]
     if 2 * len(shared) < len(rows):
         return None
-    table = list(_grouped(shared).values())
+    groups = _grouped(shared).values()
+    table = sorted(groups, key=lambda group: -group.total())[:VALUES_MAX]
     return told(lambda part: folded(table, part), _choices(shared), 0.0)
 
 
@@ -140,7 +147,7 @@ def _by_pieces(rows: Sequence[tuple[set[Piece], str]]) -> Told | None:
     for pieces, outcome in rows:
         for piece in pieces:
             counts[piece][outcome] += 1
-    shared = {piece: count for piece, count in counts.items() if count.total() > 1}
+    shared = {piece: count for piece, count in counts.items() if count.total() >= _PIECE_MIN}
     if not shared:
         return None
     price = math.log2(len(shared))
@@ -148,10 +155,14 @@ def _by_pieces(rows: Sequence[tuple[set[Piece], str]]) -> Told | None:
 
     def grouped(part: tuple[str, ...]) -> list[Counter[str]]:
         weights = weights_of(folded([total], part)[0])
-        tables = dict(zip(shared, folded(list(shared.values()), part), strict=True))
+        most = max(weights.values())
+        # What could not save its price even if it told all of its rows is not looked at.
+        worth = [piece for piece in shared if (shared[piece].total() - 1) * most > price]
+        tables = dict(zip(worth, folded([shared[piece] for piece in worth], part), strict=True))
         gains = {piece: gain(table, weights) - price for piece, table in tables.items()}
-        order = sorted(shared, key=lambda piece: (-gains[piece], piece))
-        rank = {piece: place for place, piece in enumerate(order) if gains[piece] > 0}
+        gains = {piece: saved for piece, saved in gains.items() if saved > 0}
+        order = sorted(gains, key=lambda piece: (-gains[piece], piece))
+        rank = {piece: place for place, piece in enumerate(order)}
         rest = len(order)
         groups = _grouped(
             (min((rank.get(piece, rest) for piece in pieces), default=rest), outcome)
@@ -173,6 +184,6 @@ def _choices(rows: Sequence[tuple[object, str]]) -> list[str]:
     return sorted({outcome for _, outcome in rows})
 
 
-def _thinned(rows: list[tuple[AttributeValue, str]], most: int) -> list[tuple[AttributeValue, str]]:
+def _thinned(rows: Sequence[T], most: int) -> Sequence[T]:
     """Take every row, or every so-manieth of a long list."""
     return rows[:: -(-len(rows) // most)] if len(rows) > most else rows

@@ -17,6 +17,9 @@ LINE_MAX = 1_000_000
 PROBLEMS_MAX = 100
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_IN_QUOTES = re.compile('"[^"]*"')
+_SEPARATORS = {";": "semicolons (`;`)", "\t": "tabs", "|": "bars (`|`)"}
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +68,13 @@ def read_rows(file: BinaryIO, report: Report) -> Iterator[Row]:
         line = reader.line_num + 1
         if not fields:
             continue
+        _check(row.line, fields, report)
         if not width:
             width = len(fields)
         elif len(fields) != width:
             wrong = f"The row has {len(fields)} fields, and the header {width}."
             report.add(row.line, wrong, "Give every row one field for each column.")
             continue
-        _check(row, report)
         yield row
         count += 1
         if count > ROWS_MAX + 1:
@@ -87,10 +90,30 @@ def _lines(file: BinaryIO, report: Report) -> Iterator[str]:
             report.add(count, f"The line has more than {LINE_MAX:,} bytes.", "Shorten it.")
             raise EnoughError
         try:
-            yield data.decode("utf-8-sig" if count == 1 else "utf-8")
+            text = data.decode("utf-8-sig" if count == 1 else "utf-8")
         except UnicodeDecodeError:
-            report.add(count, "The line is not valid UTF-8.", "Save the file as UTF-8.")
+            what = "in UTF-16" if count == 1 and data.startswith(_UTF_16) else "not valid UTF-8"
+            report.add(count, f"The line is {what}.", "Save the file as UTF-8.")
             raise EnoughError from None
+        if count == 1:
+            _require_commas(text, report)
+        yield text
+
+
+def _require_commas(header: str, report: Report) -> None:
+    """Refuse a header that is not one of a comma-separated file, and say what it is instead."""
+    bare = _IN_QUOTES.sub("", header)
+    if "\r" in bare.rstrip("\r\n"):
+        wrong = "The lines end with a carriage return alone."
+        report.add(1, wrong, "Save the file with the line ends of Unix (LF) or Windows (CRLF).")
+        raise EnoughError
+    if "," in bare:
+        return
+    for separator, name in _SEPARATORS.items():
+        if separator in bare.strip(" \r\n"):
+            remedy = "Save the file as CSV with commas, and its numbers with a decimal point."
+            report.add(1, f"The columns are separated by {name}, not by commas.", remedy)
+            raise EnoughError
 
 
 def _line(file: BinaryIO, number: int, report: Report) -> bytes:
@@ -109,9 +132,9 @@ def _next(reader: Iterator[list[str]], line: int, report: Report) -> list[str] |
         raise EnoughError from None
 
 
-def _check(row: Row, report: Report) -> None:
-    for field in row.fields:
+def _check(line: int, fields: list[str], report: Report) -> None:
+    for field in fields:
         if len(field) > FIELD_MAX:
-            report.add(row.line, f"A field has {len(field):,} characters.", "Shorten it.")
+            report.add(line, f"A field has {len(field):,} characters.", "Shorten it.")
         elif _CONTROL.search(field):
-            report.add(row.line, f"{quoted(field)} has a control character.", "Remove it.")
+            report.add(line, f"{quoted(field)} has a control character.", "Remove it.")

@@ -7,8 +7,9 @@ error of the world, its agent or a plug-in is that world's end alone; any other 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TypeVar, cast
 
 import msgspec
 
@@ -23,11 +24,13 @@ from perdure.base.errors import (
     ProviderPausedError,
     StorageError,
 )
-from perdure.base.text import one_line
+from perdure.base.text import one_line, storable
 from perdure.records.outcome import TurnDone, TurnFailed
 from perdure.records.registry import WorldOutcome, WorldState
 from perdure.records.request import CallResult, FailureCause
 from perdure.runner.quorum import Shortfall
+
+T = TypeVar("T")
 
 CONCERNS_THE_RUN = (
     EndpointUnreachableError,
@@ -36,6 +39,8 @@ CONCERNS_THE_RUN = (
     ProviderPausedError,
     StorageError,
 )
+
+_TOLD_MAX = 2_000
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(TurnDone | TurnFailed)
@@ -48,9 +53,19 @@ def outcome_of(world_id: str, tick: int, error: Exception) -> WorldOutcome:
         world_id=world_id,
         state=WorldState.PARTIAL if isinstance(error, CONCERNS_THE_RUN) else WorldState.FAILED,
         tick=tick,
-        cause=str(error) if known else f"{type(error).__name__}: {error}",
+        cause=told(error) if known else f"{type(error).__name__}: {told(error)}",
         exit_status=error.exit_status if isinstance(error, PerdureError) else EXIT_BUG,
     )
+
+
+def told(error: BaseException) -> str:
+    """Say what an error says, as text that can be recorded, and not too much of it."""
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - an error whose own text raises still has to be told
+        text = "(it cannot say what)"
+    text = storable(text)
+    return text if len(text) <= _TOLD_MAX else text[: _TOLD_MAX - 1] + "…"
 
 
 def refusal(cause: FailureCause, where: str) -> PerdureError:
@@ -134,6 +149,28 @@ def require_outcomes(
     return tuple(outcome for outcome in outcomes if isinstance(outcome, TurnDone | TurnFailed))
 
 
+async def theirs(reference: str, place: str, work: Callable[[], T]) -> T:
+    """Do some work of a user's own class off the event loop.
+
+    Raises:
+        PluginError: the class raised, whatever it raised.
+
+    """
+
+    def guarded() -> tuple[T, None] | tuple[None, BaseException]:
+        # Some errors, such as StopIteration, cannot travel through a future as they are.
+        try:
+            return work(), None
+        except BaseException as error:  # noqa: BLE001 - raised again as that class's own
+            return None, error
+
+    done, error = await asyncio.to_thread(guarded)
+    if error is not None:
+        with blame(reference, place):
+            raise error
+    return cast("T", done)
+
+
 @contextmanager
 def blame(reference: str, place: str) -> Iterator[None]:
     """Name the world or agent whose code raised, whatever it raised, and where it was.
@@ -153,7 +190,7 @@ def blame(reference: str, place: str) -> Iterator[None]:
         if isinstance(error, CallFailedError):
             remedy = "An agent catches a failed call and returns a TurnFailed for its job."
         raise PluginError(
-            f"It raised {type(error).__name__}: {error}.",
+            f"It raised {type(error).__name__}: {told(error)}.",
             where=f"{reference}, {place}",
             remedy=remedy,
         ) from error

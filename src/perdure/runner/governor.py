@@ -15,6 +15,7 @@ import msgspec
 from perdure.base.crashpoints import crashpoint
 from perdure.base.errors import EXIT_DONE, EXIT_SOME_FAILED, first_exit
 from perdure.inference.charges import uncharged
+from perdure.records.events import Head
 from perdure.records.presentation import Plan
 from perdure.records.registry import (
     LogPayload,
@@ -51,6 +52,7 @@ class Governor:
             if outcome.state is not WorldState.COMPLETED
         }
         self._moved = asyncio.Condition()
+        self._heads: dict[str, Head] = {}
         self._log = list(log)
         self._outside = spend_outside(self._log)
         self._stop_cause = ""
@@ -104,8 +106,10 @@ class Governor:
             unknown_costs=known.unknown_costs + report.unknown_costs,
             digest=report.head.digest,
         )
-        await self._registry.witness(report.world_id, report.head, outcome)
+        # The tick is durable already, whether or not it can be noted here.
         self._outcomes[report.world_id] = outcome
+        self._heads[report.world_id] = report.head
+        await self._registry.witness(report.world_id, report.head, outcome)
         async with self._moved:
             self._next[report.world_id] = report.tick + 1
             self._moved.notify_all()
@@ -169,7 +173,11 @@ class Governor:
         else:
             await self._registry.log(RunClosed(state=result.state, exit_status=result.exit_status))
         for outcome in self.outcomes:
-            await self._registry.outcome(outcome)
+            head = self._heads.get(outcome.world_id)
+            if head is None:
+                await self._registry.outcome(outcome)
+            else:
+                await self._registry.witness(outcome.world_id, head, outcome)
         if result.state is RunState.COMPLETED:
             await self._registry.finish()
         crashpoint("run.closed")

@@ -16,6 +16,7 @@ from typing import Any
 
 from perdure.base.errors import PluginError
 from perdure.records.scenario import Header
+from perdure.runner.endings import told
 
 
 def load(reference: str, folder: Path) -> type[Any]:
@@ -28,9 +29,10 @@ def load(reference: str, folder: Path) -> type[Any]:
     module_name, _, class_name = reference.partition(":")
     try:
         module = _from_folder(module_name, folder) or importlib.import_module(module_name)
-    except Exception as error:  # whatever a user's module raises while it is imported
+    except (Exception, SystemExit) as error:  # whatever a user's module raises at import
         raise PluginError(
-            f"The module {module_name!r} could not be imported: {type(error).__name__}: {error}.",
+            f"The module {module_name!r} could not be imported: {type(error).__name__}: "
+            f"{told(error)}.",
             where=reference,
             remedy=f"It is looked for in {folder} and among the installed packages.",
         ) from error
@@ -98,9 +100,9 @@ class PluginParts:
 def _make(found: type[Any], reference: str) -> Any:
     try:
         return found()
-    except Exception as error:  # whatever a user's class raises
+    except (Exception, SystemExit) as error:  # whatever a user's class raises
         raise PluginError(
-            f"It could not be made: {type(error).__name__}: {error}.",
+            f"It could not be made: {type(error).__name__}: {told(error)}.",
             where=reference,
             remedy="A world or agent class is made without arguments.",
         ) from error

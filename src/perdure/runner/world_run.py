@@ -28,7 +28,7 @@ from perdure.runner.calls import TickCalls
 from perdure.runner.carried import Carried
 from perdure.runner.compose import TickResult, compose
 from perdure.runner.difference import first_difference
-from perdure.runner.endings import blame, no_quorum, refusal, require_outcomes
+from perdure.runner.endings import blame, no_quorum, refusal, require_outcomes, theirs
 from perdure.runner.ledger import spend_of
 from perdure.runner.past import PastTick, past_ticks
 from perdure.runner.port import ModelHost, TickDropped, TickOpened, TickReport
@@ -83,8 +83,8 @@ class WorldRun:
             PluginError: one of them raised.
 
         """
-        with blame(self.header.scenario.world, self._place()):
-            await asyncio.to_thread(self._world.reset, self.header)
+        world = self.header.scenario.world
+        await theirs(world, self._place(), partial(self._world.reset, self.header))
         with blame(self.header.agent.agent, self._place()):
             self._agent.reset(self.header)
 
@@ -221,13 +221,13 @@ class WorldRun:
             needs = tuple(self._world.needs(tick, turns, plan))
             return needs, None if needs else self._world.step(tick, turns, plan, ())
 
-        with blame(self.header.scenario.world, self._place(tick)):
-            needs, delta = await asyncio.to_thread(ask_or_step)
+        world, place = self.header.scenario.world, self._place(tick)
+        needs, delta = await theirs(world, place, ask_or_step)
         answers = await calls.answer(needs)
         self._require_not_stopped(tick)
         if needs:
-            with blame(self.header.scenario.world, self._place(tick)):
-                delta = await asyncio.to_thread(self._world.step, tick, turns, plan, answers)
+            step = partial(self._world.step, tick, turns, plan, answers)
+            delta = await theirs(world, place, step)
         return answers, self._checked(tick, delta)
 
     def _checked(self, tick: int, delta: object) -> WorldDelta:

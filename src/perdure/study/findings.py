@@ -10,6 +10,7 @@ from perdure.base.errors import Problem
 
 _SHOWN_MAX = 60
 _LISTED_MAX = 20
+_COMPARED_MAX = 500
 
 
 class Findings:
@@ -43,7 +44,9 @@ def quoted(value: str) -> str:
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """Find the known word that was probably meant, if there is one."""
-    near = difflib.get_close_matches(word[:_SHOWN_MAX], list(known), n=1, cutoff=0.6)
+    # Comparing takes time, and what is known may come from a hostile file.
+    short = [item for item in known if len(item) <= _SHOWN_MAX][:_COMPARED_MAX]
+    near = difflib.get_close_matches(word[:_SHOWN_MAX], short, n=1, cutoff=0.6)
     return near[0] if near else None
 
 
@@ -53,9 +56,9 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     near = nearest(word, choices)
     if near is not None:
         lookalike = "" if word.isascii() else " in plain Latin letters"
-        return f"Did you mean `{near}`{lookalike}?"
+        return f"Did you mean `{text.one_line(near, _SHOWN_MAX)}`{lookalike}?"
     if not choices:
         return "There is none to refer to."
-    listed = ", ".join(f"`{item}`" for item in choices[:_LISTED_MAX])
+    listed = ", ".join(f"`{text.one_line(item, _SHOWN_MAX)}`" for item in choices[:_LISTED_MAX])
     more = ", …" if len(choices) > _LISTED_MAX else ""
     return f"Write one of {listed}{more}."

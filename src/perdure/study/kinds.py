@@ -362,11 +362,18 @@ class MapOf(Kind[tuple[Named[K, T], ...]]):
             found.add(node.line, wrong, f"Write {self.least} to {self.most} entries.")
             return None
         named: list[Named[K, T]] = []
+        first: dict[K, int] = {}
         for entry in node.entries:
             place = Scalar(entry.line, f"{trail} (key)")
             key = self.key.read_text(entry.key.strip(), place, found)
             below = f"{trail}.{text.one_line(entry.key, 64)}"
             value = self.value.read(entry.node, below, found)
+            # Written differently, two keys can still be read as one: `1` and `"1 "`, `0` and `-0`.
+            if key is not None and key in first:
+                wrong = f"The key {quoted(entry.key)} is already on line {first[key]}."
+                found.add(entry.line, wrong, "Keep one of the two.")
+            elif key is not None:
+                first[key] = entry.line
             if key is not None and value is not None:
                 named.append(Named(key, entry.line, value))
         return tuple(named)

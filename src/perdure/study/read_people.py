@@ -34,6 +34,7 @@ def read_people(study: Section, questions: dict[str, Question]) -> People:
     if outcome is not None:
         _check_outcome(outcome, questions, known=study.has(schema.QUESTIONS))
     _check_columns(attributes, outcome, population)
+    _check_missing(outcome, population)
     return People(
         ontology=Ontology(
             attributes=tuple(_attribute(named) for named in attributes),
@@ -118,6 +119,16 @@ def _check_outcome(outcome: Section, questions: dict[str, Question], *, known: b
         if entry.key not in choices:
             wrong = f"{quoted(entry.key)} is not a choice of the question `{asked}`."
             outcome.found.add(entry.line, wrong, suggestion(entry.key, choices))
+
+
+def _check_missing(outcome: Section | None, population: Section) -> None:
+    if outcome is None or not population.has(schema.MISSING):
+        return
+    missing = {spot.value for spot in population.get(schema.MISSING)}
+    for entry in outcome.get(schema.OUTCOME_VALUES):
+        if entry.value in missing:
+            wrong = f"The code {quoted(entry.value)} of `{entry.key}` is also in `missing`."
+            outcome.found.add(entry.line, wrong, "Remove it from one of the two.")
 
 
 def _check_columns(

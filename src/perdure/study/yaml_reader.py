@@ -193,6 +193,10 @@ class _Walk:
         entries: dict[str, Entry] = {}
         while not isinstance(event := self._next(), yaml.MappingEndEvent):
             key = self._node(event, depth + 1)
+            plain = isinstance(event, yaml.ScalarEvent) and event.implicit[0]
+            if plain and isinstance(key, Scalar) and key.text == "<<":
+                self._found.add(key.line, "The merge key `<<` is not allowed.", "Write it out.")
+                key = Void(key.line)
             value = self._node(self._next(), depth + 1)
             if isinstance(key, Items | Table):
                 self._found.add(key.line, "A key is a list or a mapping.", "Write a plain word.")

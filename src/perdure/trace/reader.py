@@ -16,13 +16,16 @@ from typing import Self
 from perdure.base.canonical import sha256
 from perdure.base.errors import DamagedRecordError
 from perdure.records.events import Event, Head
+from perdure.records.journal import OpenTick
 from perdure.records.persona import Persona
-from perdure.records.registry import LogPayload, WorldEntry, WorldOutcome
+from perdure.records.registry import LogPayload, RunClosed, WorldEntry, WorldOutcome
 from perdure.records.scenario import Header
 from perdure.trace.database import Database
 from perdure.trace.decoding import decode_event
 from perdure.trace.failures import translate_os
 from perdure.trace.files import exists
+from perdure.trace.journal_file import JOURNAL_NAME
+from perdure.trace.journal_reader import read_journal
 from perdure.trace.opening import open_reader
 from perdure.trace.paths import partition_path
 from perdure.trace.registry_file import REGISTRY_NAME, WORLDS_NAME
@@ -163,6 +166,28 @@ class RunReader:
 
         """
         return read_log(self._registry, self._entry_bytes)
+
+    @property
+    def journal(self) -> tuple[OpenTick, ...] | None:
+        """The open ticks that are in no record yet, with their calls; None without a journal.
+
+        In a run that was closed nothing is open, whatever its journal has become.
+
+        Raises:
+            DamagedRecordError: the journal does not hold what was written.
+
+        """
+        if not exists(self.folder / JOURNAL_NAME):
+            return None
+        log = self.log
+        if log and isinstance(log[-1], RunClosed):
+            return ()
+        heads = {world.world_id: self.head(world.world_id) for world in self.worlds}
+        return tuple(
+            tick
+            for tick in read_journal(self.folder)
+            if (head := heads.get(tick.opening.world)) is None or tick.opening.tick > head.tick
+        )
 
     @cached_property
     def personas(self) -> tuple[Persona, ...]:

@@ -9,7 +9,7 @@ from perdure.base.canonical import sha256
 from perdure.base.errors import DamagedRecordError, PerdureError
 from perdure.records.events import Event, Head
 from perdure.records.record import Record
-from perdure.records.registry import CostOutsideTicks, LogHead, WorldEntry, WorldOutcome, WorldState
+from perdure.records.registry import LogHead, WorldEntry, WorldOutcome, WorldState
 from perdure.trace.database import Database
 from perdure.trace.decoding import decode_event
 from perdure.trace.reader import RunReader
@@ -174,7 +174,7 @@ def _wrong_outcome(known: Known, head: Head, tally: Tally) -> str | None:
         return None
     if outcome.digest not in {"", head.digest}:
         return "The registry has another digest than the record."
-    return _wrong_turns(outcome, tally) or _wrong_cost(outcome, known, tally)
+    return _wrong_turns(outcome, tally) or _wrong_cost(outcome, tally)
 
 
 def _wrong_turns(outcome: WorldOutcome, tally: Tally) -> str | None:
@@ -186,13 +186,8 @@ def _wrong_turns(outcome: WorldOutcome, tally: Tally) -> str | None:
     )
 
 
-def _wrong_cost(outcome: WorldOutcome, known: Known, tally: Tally) -> str | None:
-    if outcome.state is not WorldState.COMPLETED or known.log is None:
-        return None  # what a tick cost that was dropped is logged before it is noted
-    outside = [row.payload for row in known.log if isinstance(row.payload, CostOutsideTicks)]
-    own = [cost for cost in outside if cost.world_id == outcome.world_id]
-    cost = tally.cost + sum(one.cost for one in own)
-    unknown = tally.unknown_costs + sum(one.unknown_costs for one in own)
+def _wrong_cost(outcome: WorldOutcome, tally: Tally) -> str | None:
+    cost, unknown = tally.cost, tally.unknown_costs
     if (outcome.cost, outcome.unknown_costs) == (cost, unknown):
         return None
     return (

@@ -1,0 +1,152 @@
+"""Answers to closed questions drawn for a terminal: shares by wave, by exposure tick, by claim."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from perdure.analysis.answers import Tally
+from perdure.analysis.prediction import Prediction
+from perdure.analysis.questions import QuestionShares, TickShares
+from perdure.analysis.shares import Share
+from perdure.cli.figures import count, percent, plural, score
+from perdure.cli.headline_view import is_end
+from perdure.cli.tables import fits, heading, paragraph, table
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+_COUNTS = ("asked", "scored", "unscorable", "failed")
+
+
+def wave_parts(
+    question: QuestionShares, name: str, predictions: Sequence[Prediction]
+) -> Iterator[RenderableType]:
+    """Draw every wave of a question in one table, if that says more than its ends do.
+
+    A question without real values is drawn nowhere else, so its ends are here in any case.
+    """
+    rows = [row for row in question.ticks if row.wave]
+    if not rows or (predictions and all(is_end(rows, row) for row in rows)):
+        return
+    yield heading(f"{name}: every wave")
+    if not predictions:
+        yield paragraph(question.text, indent=2)
+    fit = {(one.scenario, one.tick): one.overall.fit for one in predictions}
+    extra = [
+        [percent(one.accuracy), score(one.brier)]
+        if (one := fit.get((row.scenario, row.tick)))
+        else []
+        for row in rows
+    ]
+    more = ("accuracy", "Brier") if predictions else ()
+    yield _shares_table(question, _heads(rows), ("scenario", "tick"), more, extra)
+
+
+def exposure_parts(question: QuestionShares) -> Iterator[RenderableType]:
+    """Draw the answers that a question got outside the waves."""
+    rows = [row for row in question.ticks if not row.wave]
+    if not rows:
+        return
+    yield heading(f"Answers to {question.id}, by tick")
+    yield paragraph(question.text, indent=2)
+    yield _shares_table(question, _heads(rows), ("scenario", "tick"))
+    if question.by_claim:
+        yield heading(f"Answers to {question.id}, by claim shown")
+        heads = [(one.scenario, one.claim, one.answers, one.shares) for one in question.by_claim]
+        yield _shares_table(question, heads, ("scenario", "claim"))
+        yield paragraph(
+            "An answer that was given to two claims shown together counts for both.", style="dim"
+        )
+
+
+_Head = tuple[str, str, Tally, tuple[Share, ...]]
+
+
+def _heads(rows: Sequence[TickShares]) -> list[_Head]:
+    return [(row.scenario, str(row.tick), row.answers, row.shares) for row in rows]
+
+
+def _shares_table(
+    question: QuestionShares,
+    heads: Sequence[_Head],
+    named: tuple[str, str],
+    more: Sequence[str] = (),
+    extra: Sequence[Sequence[str]] = (),
+) -> RenderableType:
+    """Draw shares side by side where they fit on 80 columns, else one under the other.
+
+    Where the counts do not fit either, only those of the denominator are drawn; the others are
+    among the gaps.
+    """
+    extra = extra or [[] for _ in heads]
+    for counted in (_COUNTS, _COUNTS[:2]):
+        columns, rows = _wide(question, heads, (*named, *counted), more, extra)
+        if fits(columns, rows, whole=len(named)):
+            return table(columns, rows, left=2)
+        columns, rows = _long(question, heads, named, (*counted, *more), extra)
+        if fits(columns, rows, whole=len(named) + 1):
+            break
+    return table(columns, rows, left=3)
+
+
+_Drawn = tuple[list[str], list[list[str]]]
+
+
+def _wide(
+    question: QuestionShares,
+    heads: Sequence[_Head],
+    named: Sequence[str],
+    more: Sequence[str],
+    extra: Sequence[Sequence[str]],
+) -> _Drawn:
+    counted = len(named) - 2
+    rows = [
+        [
+            *(first, second, *_counts(answers)[:counted]),
+            *(percent(one.share) for one in shares),
+            *beside,
+        ]
+        for (first, second, answers, shares), beside in zip(heads, extra, strict=True)
+    ]
+    return [*named, *question.choices.values(), *more], rows
+
+
+def _long(
+    question: QuestionShares,
+    heads: Sequence[_Head],
+    named: Sequence[str],
+    more: Sequence[str],
+    extra: Sequence[Sequence[str]],
+) -> _Drawn:
+    rows = []
+    for (first, second, answers, shares), beside in zip(heads, extra, strict=True):
+        filled = [*_counts(answers)[: len(more) - len(beside)], *beside]
+        for place, one in enumerate(shares):
+            label = question.choices.get(one.choice, one.choice)
+            start, end = ([first, second], filled) if not place else (["", ""], [""] * len(more))
+            rows.append([*start, label, percent(one.share), *end])
+    return [*named, "choice", "share", *more], rows
+
+
+def _counts(answers: Tally) -> list[str]:
+    return [
+        count(answers.asked),
+        count(answers.scored),
+        count(sum(answers.unscorable.values()) + answers.unjudged),
+        count(sum(answers.failed.values())),
+    ]
+
+
+def denominators(answers: Tally, seeds: int) -> str:
+    """Say what the shares of a wave are of."""
+    parts = [
+        f"{count(answers.asked)} asked",
+        f"{count(answers.answered)} answered",
+        f"{count(answers.scored)} scored",
+        f"{count(sum(answers.unscorable.values()))} unscorable",
+        f"{count(sum(answers.failed.values()))} failed",
+    ]
+    if answers.unjudged:
+        parts.append(f"{count(answers.unjudged)} without a score")
+    return f"{', '.join(parts)}, {plural(seeds, 'seed')}"

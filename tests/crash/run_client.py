@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import msgspec
 from tests.support.town import town
@@ -11,7 +12,7 @@ from perdure import runner
 from perdure.records.scenario import ModelPin
 from perdure.records.study import Endpoint, ModelSpec
 
-SCENARIOS = ({}, {"exposures": {"2": ("c2",)}}, {"exposures": {"1": ("c1",), "3": ("c2",)}})
+SCENARIOS: tuple[dict[str, Any], ...] = ({}, {"exposures": {"2": ("c2",)}}, {"exposures": {"1": ("c1",), "3": ("c2",)}})
 
 
 def main(base_url: str, out: str) -> int:

@@ -99,7 +99,7 @@ MISTAKES = [
     ("type: text}", "type: txt}", "type: txt", "is `txt`"),
     ("label: Party\n", "label: Party\n      unit: points\n", "unit: points",
      "both a scale and `unit`"),
-    ("missing: [\"\", NA]", "missing: [\"\", \"1\"]", "values: {a", "is also in `missing`"),
+    ('missing: ["", NA]', 'missing: ["", "1"]', "values: {a", "is also in `missing`"),
     ("file: people.csv", "file: people.csv\n  draw: {n: 0}", "draw:", "is `0`"),
     ("file: people.csv", "file: people.csv\n  incomplete: ignore", "incomplete:", "is `ignore`"),
     # models

@@ -1,60 +1,60 @@
 """Recompute every hash of a run, from docs/format.md alone. Usage: python format_check.py RUN."""
 
-# ruff: noqa: ANN001, ANN002, ANN201, D103
-import hashlib
-import json
-import sqlite3
-import struct
-import sys
+# ruff: noqa: E401, E731, I001, S608
+import hashlib, json, re, sqlite3, struct, sys
 from pathlib import Path
-from urllib.parse import quote
 
+sha = lambda *parts: hashlib.sha256(b"".join(parts)).digest()
+need = lambda holds, place, wrong: holds or sys.exit(f"{place}: {wrong}")
+opened = lambda path: sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+rows = lambda path, what: opened(path).execute(f"SELECT * FROM {what}").fetchall()
 
-def sha(*parts):
-    return hashlib.sha256(b"".join(parts)).digest()
-
-
-def need(holds, place, wrong):
-    if not holds:
-        sys.exit(f"{place}: {wrong}")
-
-
-def rows(path, query):
-    name = f"file:{quote(str(path))}?mode=ro"
-    return sqlite3.connect(name, uri=True).execute(query).fetchall()
-
-
-def check_world(path, witness, log):
-    world, header = path.stem, rows(path, "SELECT payload FROM header")[0][0]
-    bodies, ends = [], {-1: (sha(b"perdure-chain-1\0", sha(header)), sha(b"perdure-digest-1\0"), 0)}
-    query = "SELECT seq, content, tick, kind, persona, payload, hash FROM events ORDER BY seq"
-    for seq, content, tick, kind, persona, payload, stored in rows(path, query):
-        chain, digest, count = ends.get(seq - 1, (b"", b"", None))
-        need(count is not None and content in {None, count}, f"{world}:{seq}", "misnumbered")
+registry = Path(sys.argv[1]) / "run.db"
+run = json.loads(entry := rows(registry, "run")[0][1])
+study, hashes, kind = json.loads(run["study"]), run["hashes"], ""
+log = {-1: sha(b"perdure-log-1\0", sha(entry))}
+for seq, kind, data, stored in rows(registry, "log ORDER BY seq"):
+    log[seq] = sha(log.get(seq - 1, b""), struct.pack(">qI", seq, len(kind)), kind.encode(), data)
+    need(log[seq] == stored, f"run log {seq}", "the chain does not match")
+people = b",".join(row[2] for row in rows(registry, "personas ORDER BY position"))
+need(sha(b"[", people, b"]").hex() == hashes["population"], "personas", "another population")
+real = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+real = real(dict(rows(registry, "held_out ORDER BY id"))).encode()
+need(sha(real).hex() == hashes["held_out"], "held_out", "other values")
+worlds = rows(registry, "worlds ORDER BY position")
+worlds = [(row[1], *(json.loads(part or "{}") for part in row[2:])) for row in worlds]
+grid = [(one["id"], seed) for one in study.get("scenarios", ()) for seed in study["seeds"]]
+found = [(entry["scenario"], entry["replicate_seed"]) for _, entry, *_ in worlds]
+strays = {path.stem for path in registry.parent.glob("worlds/*.db")} - {row[0] for row in worlds}
+need(grid in ([], found) and not strays, "worlds", "a row is missing or another")
+ended, done = kind == "closed", {"completed"} == {one.get("state") for *_, one in worlds}
+need(kind in {"closed", "paused"} or not done, "run log", "its end is missing")
+for world, entry, witness, _ in worlds:
+    path, cited, bodies = registry.parent / "worlds" / f"{world}.db", set(), []
+    if not path.exists() and need(not witness, world, "its record is missing"):
+        continue
+    header = rows(path, "header")[0][1]
+    said = (told := json.loads(header)) | told["scenario"] | {"scenario": told["scenario"]["id"]}
+    same = {key: said[key] for key in entry} == entry and told["world_id"] == world
+    need(same and said["population_hash"] == hashes["population"], world, "the header has another")
+    ends = {-1: (sha(b"perdure-chain-1\0", sha(header)), 0, sha(b"perdure-digest-1\0"), -1)}
+    for seq, tick, kind, persona, content, data, stored in rows(path, "events ORDER BY seq"):
+        chain, count, digest, last = ends.get(seq - 1, (b"", 0, b"", -1))
         words, number = (kind.encode(), persona.encode()), -1 if content is None else content
         frame = struct.pack(">qqqII", seq, number, tick, *map(len, words)) + b"".join(words)
-        if content is not None:
-            bodies, count = [*bodies, frame[8:], payload], count + 1
+        bodies += [frame[8:], data] * (number >= 0)
         if kind == "tick_closed":
-            digest, bodies = sha(digest, *bodies) if bodies else digest, []
-        ends[seq] = (sha(chain, frame, payload), digest, count)
-        need(ends[seq][0] == stored, f"{world}:{seq}", "the chain does not match")
-    head = rows(path, "SELECT seq, chain, digest, content, log_seq, log_chain FROM head")[0]
-    need(head[0] == max(ends) and ends[head[0]] == head[1:4], world, "the head does not match")
-    need(head[4] < 0 or log.get(head[4]) == head[5], world, "the run log that it saw is gone")
-    seen = tuple(part.hex() for part in ends.get(witness["seq"], (b"", b"", 0))[:2])
-    need(seen == (witness["chain"], witness["digest"]), world, "it is not as it was witnessed")
-    for key, data in rows(path, "SELECT sha256, bytes FROM blobs"):
-        need(sha(data) == key, world, f"the blob {key.hex()} does not match")
-    print(world, head[0] + 1, head[1].hex(), head[2].hex())
-
-
-registry, log = Path(sys.argv[1]) / "run.db", {}
-log[-1] = sha(b"perdure-log-1\0", sha(rows(registry, "SELECT entry FROM run")[0][0]))
-for seq, kind, payload, stored in rows(registry, "SELECT * FROM log ORDER BY seq"):
-    log[seq] = sha(
-        log.get(seq - 1, b""), struct.pack(">qI", seq, len(kind)), kind.encode(), payload
-    )
-    need(log[seq] == stored, f"run log {seq}", "the chain does not match")
-for world, witness in rows(registry, "SELECT world_id, witness FROM worlds WHERE witness NOT NULL"):
-    check_world(registry.parent / "worlds" / f"{world}.db", json.loads(witness), log)
+            digest, bodies, last = sha(digest, *bodies) if bodies else digest, [], tick
+        ends[seq] = (sha(chain, frame, data), count + (number >= 0), digest, last)
+        need(ends[seq][0] == stored and number in {-1, count}, f"{world}:{seq}", "the chain breaks")
+        cited.update(re.findall(rb'"(?:sha256|vectors)":"([0-9a-f]{64})"', data))
+    _, *head, log_seq, log_chain = rows(path, "head")[0]
+    need(head == [max(ends), *ends[max(ends)]], world, "the head does not match")
+    need(log_seq < 0 or log.get(log_seq) == log_chain, world, "the run log that it saw is gone")
+    at = witness.get("seq", -1 if ended else head[0])
+    chain, count, digest, last = ends.get(at, (b"", 0, b"", -1))
+    seen = {"seq": at, "chain": chain.hex(), "content": count, "digest": digest.hex(), "tick": last}
+    need(witness.items() <= seen.items() and (at == head[0] or not ended), world, "not witnessed")
+    whole = {key.hex().encode() for key, data in rows(path, "blobs") if sha(data) == key}
+    need(cited <= whole, world, f"the blob {min(cited - whole, default=b'').decode()} is not there")
+    print(world, head[0] + 1, head[1].hex(), head[3].hex())

@@ -72,10 +72,10 @@ A draw of some of the rows is seeded, and nested: the 30 people of `n: 30` are a
   outcome right in {100 * measure.RIGHT_MIN:.0f} % of the rows or more, and avoids at least
   {100 * measure.SAVED_MIN:.0f} % of the errors of always guessing the commonest choice; or it tells
   one choice from the rest (of {measure.ALL_PARTS_MAX} choices or fewer, any group from the rest) in
-  {100 * measure.PART_RIGHT_MIN:.0f} % of the rows. A row is guessed from the other rows with the
-  same value; that a value is missing counts as a value. Values that rarely recur are also compared
-  by ranges, if they are numbers, and by their words, letters, digits and ends. Ids are looked at in
-  the same way.
+  {100 * measure.PART_RIGHT_MIN:.0f} % of the rows, and better than its other errors explain. A row
+  is guessed from the other rows with the same value; that a value is missing counts as a value.
+  Values that rarely recur are also compared by ranges, if they are numbers, and by their words,
+  letters, digits and ends. Ids are looked at in the same way.
 - If such an attribute is a real predictor that personas are meant to know, its author says so:
   `allow_determining: true`.
 

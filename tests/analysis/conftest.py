@@ -8,11 +8,20 @@ from typing import Any
 import pytest
 
 from perdure.base import canonical
-from perdure.records.events import KIND_OF, Cost, Event, ScoreGiven, TickClosed, Turn, TurnNotTaken
+from perdure.records.events import (
+    KIND_OF,
+    Cost,
+    Event,
+    ScoreGiven,
+    StimulusPublished,
+    TickClosed,
+    Turn,
+    TurnNotTaken,
+)
 from perdure.records.journal import OpenTick
 from perdure.records.outcome import TurnFailureCause, UnscorableCause
 from perdure.records.persona import AttributeSpec, Choice, Ontology, OutcomeSpec, Persona
-from perdure.records.presentation import Impression, Plan, Presentation
+from perdure.records.presentation import Exposure, Impression, Plan, Presentation, Stimulus
 from perdure.records.registry import (
     LogPayload,
     RunClosed,
@@ -49,6 +58,10 @@ class MemoryRecord:
         seeds: Sequence[int] = (1, 2),
         scenarios: Sequence[str] = ("plain",),
         provider: str = "baseline",
+        model: str = "m-1",
+        waves: tuple[int, ...] = (0, LAST),
+        outcome: bool = True,
+        felt: Sequence[str] = (),
     ) -> None:
         study = Study(
             format=1,
@@ -59,7 +72,7 @@ class MemoryRecord:
                     AttributeSpec(name="age", label="age", unit="years"),
                     AttributeSpec(name="lean", label="leaning", scale={"0": "left", "1": "right"}),
                 ),
-                outcome=OutcomeSpec(name="vote", question="vote"),
+                outcome=OutcomeSpec(name="vote", question="vote") if outcome else None,
             ),
             questions=(
                 Question(
@@ -67,7 +80,11 @@ class MemoryRecord:
                     text="Whom?",
                     choices=(Choice(id="a", label="Ann"), Choice(id="b", label="Bob")),
                 ),
-                Question(id="felt", text="What do you think?"),
+                Question(
+                    id="felt",
+                    text="What do you think?",
+                    choices=tuple(Choice(id=name, label=name) for name in felt),
+                ),
             ),
             population=PopulationSpec(file="x.csv", id_column="id", columns={}),
             variants=(Variant(id="v"),),
@@ -76,7 +93,7 @@ class MemoryRecord:
                     id=name,
                     variant="v",
                     horizon=LAST + 1,
-                    waves=(0, LAST),
+                    waves=waves,
                     wave_question="vote",
                     exposures={"1": ("C1",)},
                     exposure_question="felt",
@@ -85,7 +102,7 @@ class MemoryRecord:
                 for name in scenarios
             ),
             seeds=tuple(seeds),
-            models={"tier_a": ModelSpec(pin=ModelPin(provider=provider, model="m-1"))},
+            models={"tier_a": ModelSpec(pin=ModelPin(provider=provider, model=model))},
         )
         self.entry = RunEntry(
             format=1,
@@ -164,11 +181,31 @@ class MemoryRecord:
             self.put(world_id, tick, score, persona)
         self.close(world_id, tick, len(said))
 
-    def exposure(self, world_id: str, tick: int, personas: Sequence[str]) -> None:
-        """Record an exposure tick at which these personas were active."""
+    def exposure(
+        self,
+        world_id: str,
+        tick: int,
+        personas: Sequence[str],
+        *,
+        said: Mapping[str, str] | None = None,
+        claims: Sequence[str] = (),
+    ) -> None:
+        """Record an exposure tick at which these personas were active, and what they chose."""
+        for claim in claims:
+            stimulus = Stimulus(id=f"{tick}-{claim}", kind="claim", text="…", claim=claim)
+            self.put(world_id, tick, StimulusPublished(stimulus=stimulus))
+        exposures = tuple(Exposure(stimulus=f"{tick}-{one}", reason="plan") for one in claims)
         for job, persona in enumerate(personas):
-            turn = Turn(job=job, presentation=presented(persona, "felt"), prompt=(), answer="Hm.")
+            shown = Presentation(
+                persona=persona,
+                impression=Impression(channel="feed", exposures=exposures),
+                question="felt",
+            )
+            turn = Turn(job=job, presentation=shown, prompt=(), answer="Hm.")
             self.put(world_id, tick, turn, persona)
+            if choice := (said or {}).get(persona):
+                score = ScoreGiven(turn=0, question="felt", choice=choice)
+                self.put(world_id, tick, score, persona)
         self.close(world_id, tick, len(personas))
 
     def cost(self, world_id: str, amount: int | None, **fields: Any) -> None:

@@ -1,12 +1,22 @@
 """The report as a whole: partial runs, gaps, activations, models, and costs."""
 
+from typing import Any
+
 from perdure.analysis.ledger import build_ledger
 from perdure.analysis.report import build_report
-from perdure.records.events import Reflected, ScoreGiven
+from perdure.records.events import Reflected, ScoreGiven, Started
+from perdure.records.journal import Intent, JournaledCall, OpenTick, Settled, TickOpening
 from perdure.records.outcome import UnscorableCause
-from perdure.records.registry import CostOutsideTicks, RunPaused
-from perdure.records.request import FailureCause
-from perdure.records.usage import CostSource
+from perdure.records.presentation import Plan
+from perdure.records.registry import (
+    CallsLost,
+    CallsOrphaned,
+    CostOutsideTicks,
+    RunPaused,
+    TickDiscarded,
+)
+from perdure.records.request import CallKey, FailureCause, Reply
+from perdure.records.usage import CostSource, Usage
 
 
 def test_a_partial_run_says_so_with_its_counts(record_of):
@@ -52,8 +62,8 @@ def test_a_turn_without_a_score_is_counted(record_of):
     assert prediction.overall.answers.scored == 0
 
 
-def test_activations_scheduled_and_realised(record_of):
-    """Scheduled is population times chance over closed exposure ticks; realised counts turns."""
+def test_activations_expected_and_realised(record_of):
+    """Expected is population times chance over closed exposure ticks; realised counts turns."""
     record = record_of(seeds=(1,))
     record.wave("plain-1", 0, {"p1": "a"})
     record.exposure("plain-1", 1, ["p1", "p3", "p4"])
@@ -102,7 +112,7 @@ def test_a_reflection_without_a_reply_is_counted(record_of):
 
 def test_unscorable_answers_to_other_questions_are_counted(record_of):
     """A closed question that is not the outcome's has its unscorable answers counted too."""
-    record = record_of(seeds=(1,))
+    record = record_of(seeds=(1,), felt=("yes", "no"))
     for persona, cause in (("p1", None), ("p2", UnscorableCause.UNDECIDED)):
         score = ScoreGiven(turn=0, question="felt", choice="" if cause else "yes", unscorable=cause)
         record.put("plain-1", 1, score, persona)
@@ -131,3 +141,76 @@ def test_calls_of_ticks_that_did_not_close_are_in_the_ledger(record_of):
     assert report.cost.outside == outside
     (gap,) = (gap for gap in report.gaps if "outside closed ticks" in gap.why)
     assert gap.count == 2
+
+
+def test_every_kind_of_call_outside_ticks_is_counted_apart(record_of):
+    """Lost, orphaned, kept and unsettled attempts each have a line; calls are no attempts."""
+    record = record_of(seeds=(1,))
+    place: dict[str, Any] = {"world_id": "plain-1", "tick": 1, "epoch": 1}
+    record.log = (
+        CostOutsideTicks(world_id="plain-1", tick=1, calls=5, cost=1),
+        TickDiscarded(**place, kept=1),
+        CallsLost(**place, calls=2, cost=10, unknown_costs=1),
+        CallsOrphaned(**place, calls=3, cost=100),
+        RunPaused(cause="no reply", exit_status=69),
+    )
+    record.open_ticks = (
+        OpenTick(
+            epoch=1,
+            opening=TickOpening(world="plain-1", tick=1, plan=Plan(), input_hash=""),
+            # One kept, one that the log has charged as lost already, one that is new.
+            calls=(call(1, amount=1000), call(1), call(2)),
+        ),
+    )
+    found = build_report(record).cost.outside
+    parts = {part.kind: (part.count, part.amount, part.unknown) for part in found.parts}
+    assert parts == {
+        "dropped": (5, 1, 0),
+        "lost": (2, 10, 1),
+        "orphaned": (3, 100, 0),
+        "kept": (1, 1000, 0),
+        "unsettled": (1, 0, 1),
+    }
+    assert (found.calls, found.attempts, found.discarded) == (5, 7, 1)
+    assert (found.amount, found.unknown) == (1111, 2)
+
+
+def call(epoch: int, amount: int | None = None) -> JournaledCall:
+    """Make one journaled attempt; settled if it has an amount."""
+    key = CallKey(world="plain-1", tick=1, job=0, purpose="turn", ordinal=0)
+    reply = Reply(text="Ann", served="m-1")
+    settled = Settled(outcome=reply, amount=amount, source=CostSource.PRICE_TABLE)
+    return JournaledCall(
+        epoch=epoch,
+        intent=Intent(key=key, attempt=0, request="", worst=Usage()),
+        settled=None if amount is None else settled,
+    )
+
+
+def test_the_bundled_weights_are_called_what_they_are(record_of):
+    """The answers of the bundled small model are named a test of the machinery; others' are not."""
+    small = record_of(seeds=(1,), provider="local", model="smollm2-135m-instruct")
+    (use,) = build_report(small).models
+    assert use.statement == (
+        "a very small model; its answers are a test of the machinery, not a finding"
+    )
+    (own,) = build_report(record_of(seeds=(1,), provider="local", model="mine")).models
+    assert own.statement == ""
+
+
+def test_every_scenario_counts_its_own_gaps(record_of):
+    """Two scenarios that were answered the same have two gaps, not one."""
+    record = record_of(scenarios=("plain", "claims"), seeds=(1,))
+    for name in ("plain-1", "claims-1"):
+        record.wave(name, 0, {"p1": UnscorableCause.REFUSED, "p2": "a"})
+    whats = [gap.what for gap in build_report(record).gaps if gap.why == "unscorable: refused"]
+    assert whats == ["answer, plain, tick 0", "answer, claims, tick 0"]
+
+
+def test_events_are_counted_as_verify_counts_them(record_of):
+    """Every event of a world's record is in its line, whatever the report makes of it."""
+    record = record_of(seeds=(1,))
+    record.put("plain-1", 0, Started())
+    record.wave("plain-1", 0, {"p1": "a"})
+    (world,) = build_report(record).worlds
+    assert world.events == 4

@@ -3,7 +3,7 @@
 import pytest
 
 from perdure.analysis.standing import State, standing
-from perdure.records.registry import RunClosed, RunOpened, RunPaused, RunState
+from perdure.records.registry import CallsLost, RunClosed, RunOpened, RunPaused, RunState
 
 OPENED = RunOpened(epoch=1)
 PAUSED = RunPaused(cause="The run was asked to stop.", exit_status=75)
@@ -35,3 +35,12 @@ def test_a_completed_run_is_completed(record_of):
     found = standing(record.entry, record.worlds, record.outcomes, (OPENED,), held=False)
     assert found.state is State.COMPLETED
     assert (found.ticks_closed, found.ticks) == (3, 3)
+
+
+def test_what_was_called_outside_closed_ticks_stands_beside(record_of):
+    """Unknown cost of a stopped run is never zero: it is in the standing, with its count."""
+    record = record_of(seeds=(1,))
+    log = (OPENED, CallsLost(world_id="plain-1", tick=0, epoch=1, calls=4, unknown_costs=4), PAUSED)
+    found = standing(record.entry, record.worlds, record.outcomes, log, held=False)
+    assert (found.calls, found.cost, found.unknown_costs) == (0, 0, 0)
+    assert (found.outside.attempts, found.outside.unknown) == (4, 4)

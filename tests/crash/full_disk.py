@@ -107,12 +107,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "run"
         if kind == "disk":
-            _mount(Path(place), size)
+            mount(Path(place), size)
         else:
             resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
         filled = fill(folder)
         if kind == "disk":
-            _command("mount", "-o", f"remount,size={_SPACE_BACK}", place)
+            command("mount", "-o", f"remount,size={_SPACE_BACK}", place)
         else:
             resource.setrlimit(
                 resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
@@ -120,16 +120,18 @@ def main() -> None:
         born_at_all = (folder / "worlds" / NAME).exists()
         after = go_on(folder, filled.acked) if born_at_all else {"kept": filled.acked < 0}
         if kind == "disk":
-            _command("umount", "--lazy", place)
+            command("umount", "--lazy", place)
     tell(json.dumps({**vars(filled), **after}))
 
 
-def _mount(place: Path, size: int) -> None:
-    _command("mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(place))
+def mount(place: Path, size: int) -> None:
+    """Put a disk of this size into a folder."""
+    command("mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(place))
     os.chdir("/")
 
 
-def _command(*words: str) -> None:
+def command(*words: str) -> None:
+    """Run a command that must succeed."""
     subprocess.run(words, check=True, capture_output=True)
 
 

@@ -299,6 +299,8 @@ VOTE_ANSWERS: tuple[tuple[str, str], ...] = (
     ("I'd vote for Dole's wife.", "NO_CHOICE"),
     ("\u201cI would vote for Bob Dole.\u201d", "dole"),
     ("No, I'm afraid it must be Bob Dole.", "dole"),
+    ("Indeed. In the world of politics, Bill Clinton, Democrat / Bob Dole.", "SEVERAL_CHOICES"),
+    ("Considering all of it, Bob Dole.", "dole"),
     # Lists, and the two sides of a question.
     ("1. Bob Dole\n2. Bill Clinton", "SEVERAL_CHOICES"),
     ("Here are the candidates:\n\n1. Bob Dole", "NO_CHOICE"),
@@ -429,6 +431,12 @@ OTHER_ANSWERS: tuple[tuple[Question, str, str], ...] = (
     (AGREE, "I agree with nothing in it.", "NO_CHOICE"),
     (AGREE, "I want to agree.", "NO_CHOICE"),
     (AGREE, "I would be lying if I said I agree.", "NO_CHOICE"),
+    (AGREE, "I agree that I disagree.", "SEVERAL_CHOICES"),
+    (
+        AGREE,
+        "A list of options:\n- agree / disagree\n- agree / disagree\n- agree /",
+        "SEVERAL_CHOICES",
+    ),
     (AGREE, "I tend to agree.", "agree"),
     (AGREE, "I'd have to disagree with this.", "disagree"),
     (AGREE, "I agree that we should not raise taxes.", "agree"),

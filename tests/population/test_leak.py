@@ -23,6 +23,7 @@ from .conftest import SAMPLE, Writer
 
 CODES = {"for": "Y", "against": "N", "abstain": "A"}
 EXAMPLE = Path(__file__).parents[2] / "examples" / "vote96" / "study.yaml"
+# A measure against chance is wrong once in many times: examples that are drawn anew would show it.
 MakesValue = Callable[[int, str], AttributeValue | None]
 
 
@@ -96,7 +97,7 @@ def test_each_way_to_give_the_outcome_away_is_found(name: str, count: int) -> No
     st.integers(0, 2**32),
     st.floats(0, 0.04),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None, derandomize=True)
 def test_a_split_copy_with_a_few_rows_off_is_found(
     count: int, choices: int, codes: int, seed: int, off: float
 ) -> None:
@@ -113,7 +114,7 @@ def test_a_split_copy_with_a_few_rows_off_is_found(
 
 
 @given(st.integers(8, 300), st.integers(2, 5), st.integers(0, 2**32), st.integers(1, 400))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None, derandomize=True)
 def test_what_has_nothing_to_do_with_the_outcome_is_kept(
     count: int, choices: int, seed: int, values: int
 ) -> None:
@@ -133,7 +134,7 @@ def test_what_has_nothing_to_do_with_the_outcome_is_kept(
 
 
 @given(st.integers(100, 600), st.integers(2, 6), st.integers(0, 2**32))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None, derandomize=True)
 def test_a_predictor_that_is_right_93_times_in_100_is_kept(
     count: int, choices: int, seed: int
 ) -> None:

@@ -48,43 +48,63 @@ def test_the_script_agrees_with_us(tmp_path: Path) -> None:
     ]
 
 
+WORLD = f"worlds/{WORLDS[0]}.db"
+
+
 @pytest.mark.parametrize(
     ("file", "statement", "said"),
     [
-        (
-            f"worlds/{WORLDS[0]}.db",
-            "UPDATE events SET persona = 'p9' WHERE seq = 6",
-            f"{WORLDS[0]}:6: the chain",
-        ),
-        (
-            f"worlds/{WORLDS[1]}.db",
-            "UPDATE header SET payload = CAST(payload || ' ' AS BLOB)",
-            f"{WORLDS[1]}:0: the chain",
-        ),
-        (f"worlds/{WORLDS[1]}.db", "DELETE FROM events WHERE seq = 52", "the head"),
-        (f"worlds/{WORLDS[1]}.db", "DELETE FROM events WHERE seq = 9", ":10: misnumbered"),
-        (f"worlds/{WORLDS[1]}.db", "UPDATE head SET digest = zeroblob(32)", "the head"),
-        (f"worlds/{WORLDS[0]}.db", "UPDATE blobs SET bytes = x'00' WHERE rowid = 2", "the blob"),
+        (WORLD, "UPDATE events SET persona = 'p9' WHERE seq = 6", f"{WORLDS[0]}:6: the chain"),
+        (WORLD, "UPDATE events SET content = NULL WHERE seq = 6", f"{WORLDS[0]}:6: the chain"),
+        (WORLD, "UPDATE header SET payload = CAST(payload || ' ' AS BLOB)", ":0: the chain"),
+        (WORLD, "DELETE FROM events WHERE seq = 52", "the head"),
+        (WORLD, "DELETE FROM events WHERE seq = 9", ":10: the chain"),
+        (WORLD, "UPDATE head SET digest = zeroblob(32)", "the head"),
+        (WORLD, "UPDATE head SET tick = 1", "the head"),
+        (WORLD, "UPDATE head SET log_chain = zeroblob(32)", "the run log"),
+        (WORLD, "UPDATE blobs SET bytes = x'00' WHERE rowid = 2", "the blob"),
+        (WORLD, "DELETE FROM blobs WHERE rowid = 2", "the blob"),
+        ("run.db", "UPDATE run SET entry = CAST(entry || ' ' AS BLOB)", "run log 0"),
         ("run.db", "UPDATE log SET kind = 'paused' WHERE seq = 1", "run log 1: the chain"),
         ("run.db", "DELETE FROM log WHERE seq = 0", "run log 1"),
+        ("run.db", "DELETE FROM log WHERE seq = 1", "run log: its end is missing"),
         (
             "run.db",
-            "UPDATE worlds SET witness = CAST(replace(witness, ':52', ':60') AS BLOB)",
-            "not as it was witnessed",
+            "UPDATE personas SET payload = CAST(replace(payload, '41', '42') AS BLOB)",
+            "personas",
+        ),
+        ("run.db", "UPDATE held_out SET value = 'no' WHERE id = 'p1'", "held_out"),
+        ("run.db", "DELETE FROM held_out WHERE id = 'p1'", "held_out"),
+        ("run.db", "DELETE FROM worlds WHERE position = 1", "worlds: a row is missing"),
+        (
+            "run.db",
+            "UPDATE worlds SET entry = CAST(replace(entry, ':7', ':8') AS BLOB)",
+            "the header has another",
+        ),
+        ("run.db", "UPDATE worlds SET witness = NULL", "not witnessed"),
+        *(
+            (
+                "run.db",
+                f"UPDATE worlds SET witness = CAST(replace(witness, '{old}', '{new}') AS BLOB)",
+                "not witnessed",
+            )
+            for old, new in ((":52", ":60"), ('"tick":2', '"tick":1'), ('"chain"', '"chains"'))
         ),
     ],
 )
 def test_the_script_names_what_is_damaged(
     tmp_path: Path, file: str, statement: str, said: str
 ) -> None:
-    """It ends with an error that names the first mismatch."""
+    """It ends with an error that names the first mismatch, and with no traceback."""
     make_run(tmp_path / "run")
     connection = apsw.Connection(str(tmp_path / "run" / file))
     connection.execute(statement)
+    assert connection.total_changes() > 0
     connection.close()
     ended = run_script(tmp_path / "run")
     assert ended.returncode == 1
     assert said in ended.stderr
+    assert "Traceback" not in ended.stderr
 
 
 def test_every_byte_of_an_event_is_in_the_chain_and_of_content_in_the_digest() -> None:

@@ -80,6 +80,8 @@ def _shares_table(
     among the gaps.
     """
     extra = extra or [[] for _ in heads]
+    columns: list[str] = []
+    rows: list[list[str]] = []
     for counted in (_COUNTS, _COUNTS[:2]):
         columns, rows = _wide(question, heads, (*named, *counted), more, extra)
         if fits(columns, rows, whole=len(named)):

@@ -72,7 +72,7 @@ def read(text: str, names: Names) -> list[Finding]:
     ]
     findings: list[Finding] = []
     for number, (start, sentence) in enumerate(sentences):
-        told = any(found.standing is Standing.NAMED for found in findings)
+        told = any(found.standing in {Standing.NAMED, Standing.LISTED} for found in findings)
         inner = number > 0 and (told or number < len(sentences) - 1)
         for choice, standing, place in _read_sentence(sentence, names):
             heads = number > 0 and words.HEADING.match(sentence, place + 1)
@@ -192,18 +192,22 @@ def _known_before(before: str) -> str | None:
     """Give what leads to a mention, from the last "I" or the clause's start; None if unknown."""
     *others, own = words.MENTION.split(before)
     leading = words.WORD.findall(" ".join((*others, own)))
+    by_me = not words.I_WORDS.isdisjoint(words.WORD.findall(own))
     beside = not others or not own.strip() or words.LISTED.search(own)
-    if not beside or not words.KNOWN.issuperset(leading):
+    if not (by_me or beside) or not words.KNOWN.issuperset(leading):
         return None
     last = max((at for at, word in enumerate(leading) if word in words.I_WORDS), default=0)
     return " ".join(leading[last:])
 
 
 def _is_bare(after: str, mention: _Mention, names: Names) -> bool:
-    """Say whether nothing that matters follows a name in its clause, and nobody is called by it."""
+    """Say whether a clause is nothing but a name, opens or ends its sentence, and calls nobody."""
     if words.GREETING.search(mention.sentence_before) or words.CALLED.search(
         mention.sentence_after
     ):
+        return False
+    opens = words.KNOWN.issuperset(words.WORD.findall(mention.sentence_before))
+    if not opens and not words.FILLER_AFTER.issuperset(words.WORD.findall(mention.sentence_after)):
         return False
     rest = words.MENTION.sub(" ", after.split(":", maxsplit=1)[0])
     if all(word in words.FILLER_AFTER for word in words.WORD.findall(rest)):

@@ -174,8 +174,8 @@ I_DO = re.compile(
 )
 I_WORDS = frozenset({"i", "i'd", "i'll", "i'm", "i've"})
 _KNOWN = """
-a absolutely admire afraid all also always am an and answer at back backing ballot be believe best better
-can cast casting certainly choice choose choosing chose clearly completely course currently
+a absolutely admire afraid all also always am an and answer at back backing ballot be believe best
+better can cast casting certainly choice choose choosing chose clearly completely course currently
 decision definitely do elect electing election endorse endorsing er favor favoring favour
 favouring feel final firmly for former fully generally go goes going gonna governor guess have hmm
 honestly inclined intend is it it's just lean leaning like likely love moment more most mostly mr

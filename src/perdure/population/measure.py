@@ -19,11 +19,12 @@ Table = Sequence[Mapping[str, int]]
 # single guess makes are gone.
 RIGHT_MIN = 0.95
 SAVED_MIN = 0.75
-# Which part of the choices the outcome is in is told. A good predictor of the whole outcome comes
-# near this by itself, so it has to be all but exact.
+# Which part of the choices has the outcome is told, all but exactly. A good predictor of the whole
+# outcome comes near this by itself: so the wrong guesses at the whole must also avoid the border of
+# the part, as they would by chance once in so many times.
 PART_RIGHT_MIN = 0.99
 PART_SAVED_MIN = 0.9
-PART_SLACK_BELOW = 0.9
+AVOIDED_BY_CHANCE = 1e-2
 # A chance of one in 2**14 for each thing that is looked at.
 BITS_MIN = 14.0
 # With this many choices at most, every way to part them in two is looked at; with more, each choice
@@ -95,25 +96,43 @@ def told(
     """
     parts = parts_of(choices)
     due = BITS_MIN + math.log2(len(parts))
-    whole = 0.0
+    whole_wrong = 0
+    total: Counter[str] = Counter()
     for part in parts:
-        measured, bits = _measure(grouped(part), part, price)
+        table = list(grouped(part))
+        measured, bits = _measure(table, part, price)
         if not measured.rows:
             continue
-        share = measured.right / measured.rows
+        wrong = measured.rows - measured.right
         if not part:
-            whole = share
-            enough = share >= RIGHT_MIN and measured.saved >= SAVED_MIN
+            whole_wrong = wrong
+            for group in table:
+                total.update(group)
+            enough = measured.right >= RIGHT_MIN * measured.rows and measured.saved >= SAVED_MIN
         else:
-            slack = 1 if whole < PART_SLACK_BELOW else 0
-            wrong = measured.rows - measured.right
             enough = (
-                wrong <= max(slack, (1 - PART_RIGHT_MIN) * measured.rows)
+                wrong <= max(1, (1 - PART_RIGHT_MIN) * measured.rows)
                 and measured.saved >= PART_SAVED_MIN
+                and avoided(whole_wrong, wrong, total, part) <= AVOIDED_BY_CHANCE / len(parts)
             )
         if enough and bits >= due:
             return measured
     return None
+
+
+def avoided(wrong: int, across: int, total: Mapping[str, int], part: tuple[str, ...]) -> float:
+    """How likely so few of the wrong guesses go across the border of a part by chance."""
+    rows = sum(total.values())
+    shares = [count / rows for count in total.values()]
+    inside = sum(total[choice] for choice in part) / rows
+    border = 2 * inside * (1 - inside) / (1 - sum(share * share for share in shares))
+    if not 0 < border < 1:
+        return 1.0
+    across = min(across, wrong)
+    return sum(
+        2 ** (_log2_choose(wrong, n) + n * math.log2(border) + (wrong - n) * math.log2(1 - border))
+        for n in range(across + 1)
+    )
 
 
 def gain(group: Mapping[str, int], weights: Mapping[str, float]) -> float:

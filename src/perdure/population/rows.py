@@ -102,6 +102,9 @@ def _lines(file: BinaryIO, report: Report) -> Iterator[str]:
 
 def _require_commas(header: str, report: Report) -> None:
     """Refuse a header that is not one of a comma-separated file, and say what it is instead."""
+    if "\x00" in header:
+        report.add(1, "The header has the character NUL.", "Save the file as UTF-8.")
+        raise EnoughError
     bare = _IN_QUOTES.sub("", header)
     if "\r" in bare.rstrip("\r\n"):
         wrong = "The lines end with a carriage return alone."

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from urllib.parse import quote
 
 import apsw
 
 from perdure.base.clock import SystemClock
-from perdure.base.errors import DamagedRecordError, StorageError
-from perdure.trace import files, guard
+from perdure.base.errors import DamagedRecordError, HeldError, StorageError, StorageFullError
+from perdure.trace import copying, files, guard
 from perdure.trace.database import Database, Deadline
-from perdure.trace.failures import translate
+from perdure.trace.failures import is_room, translate, translate_os
 from perdure.trace.schema import FORMAT, VALUE_BYTES_MAX, Layout
 
 _BUSY_MS = 2_000
 _QUERY_S_MAX = 20.0
 _STEPS_BETWEEN_LOOKS = 50_000
+_ATTEMPTS = 5
+_FIRST_LOOK = "PRAGMA application_id"
 
 
 def open_new(path: Path) -> Database:
@@ -38,11 +41,15 @@ def open_writer(path: Path, layout: Layout) -> Database:
 
     """
     files.require_regular(path)
+    copying.require_own_journal(path)
     return _connect_writer(path, apsw.SQLITE_OPEN_READWRITE, layout)
 
 
 def open_reader(path: Path, layout: Layout) -> Database:
     """Open a database of ours to read, whoever writes it; nothing is ever written through it.
+
+    What a kill left to be recovered, or what has no room for SQLite's side files, is read from a
+    private copy.
 
     Raises:
         DamagedRecordError: the file is not one of ours, or is of a newer format.
@@ -51,16 +58,95 @@ def open_reader(path: Path, layout: Layout) -> Database:
     """
     files.require_regular(path)
     deadline = Deadline(_QUERY_S_MAX, SystemClock())
-    # Without room for SQLite's side files a file can only be read as one that never changes, which
-    # is true of a file without a log in a folder that may not be written.
-    still = not files.is_writable(path.parent) and not files.exists(_log_of(path))
-    connection = _connect(path, apsw.SQLITE_OPEN_READONLY, "?immutable=1" if still else "?mode=ro")
+    connection = _connect_reader(path)
     connection.set_progress_handler(deadline.is_over, _STEPS_BETWEEN_LOOKS)
     return _checked(Database(connection, path, deadline), layout)
 
 
+def _connect_reader(path: Path) -> apsw.Connection:
+    for _ in range(_ATTEMPTS):
+        connection = _connect_in_place(path)
+        if connection is None:
+            connection = _connect_to_copy(path)
+        if connection is not None:
+            return connection
+    raise HeldError(
+        "Another process changes the file while it is copied to be read.",
+        where=str(path),
+        remedy="Try again.",
+    )
+
+
+def _connect_in_place(path: Path) -> apsw.Connection | None:
+    """Open a file where it lies. None if that would mean to write beside it."""
+    # Without room for SQLite's side files a file can only be read as one that never changes, which
+    # is true of a file without a log or a journal in a folder that may not be written.
+    still = not files.is_writable(path.parent) and not (
+        files.exists(_beside(path, "-wal")) or files.exists(_beside(path, "-journal"))
+    )
+    flags = apsw.SQLITE_OPEN_READONLY
+    connection = _connect(path, flags, "?immutable=1" if still else "?mode=ro", path)
+    try:
+        connection.execute(_FIRST_LOOK).fetchall()
+    except apsw.Error as error:
+        system_errno = connection.system_errno
+        connection.close()
+        if not _wants_to_write(error, system_errno):
+            raise translate(error, path, system_errno) from error
+        return None
+    return connection
+
+
+def _wants_to_write(error: apsw.Error, system_errno: int) -> bool:
+    """Say whether reading failed because something would have to be written for it."""
+    return isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError) or is_room(
+        error, system_errno
+    )
+
+
+def _connect_to_copy(path: Path) -> apsw.Connection | None:
+    """Open a private copy, recovered. None if the file changed while it was copied."""
+    is_full = False
+    for place in copying.places(path):
+        try:
+            # The name of the copy is gone before anything is read from it: a reader who is killed
+            # leaves nothing behind.
+            with TemporaryDirectory(prefix="perdure-", dir=place) as folder:
+                copy = Path(folder) / "copy.db"
+                if not copying.copy_still(path, copy):
+                    return None
+                _recover(copy, path)
+                flags = apsw.SQLITE_OPEN_READONLY
+                return _connect(copy, flags, "?immutable=1", path)
+        except OSError as error:
+            is_full |= isinstance(translate_os(error, path), StorageFullError)
+        except StorageFullError:
+            is_full = True
+    kind = StorageFullError if is_full else StorageError
+    raise kind(
+        "It can only be read from a copy, and no folder for temporary files can take one."
+        " Nothing is lost.",
+        where=str(path),
+        remedy="Free some space, or set TMPDIR to a folder that has some.",
+    )
+
+
+def _recover(copy: Path, path: Path) -> None:
+    """Have SQLite put everything into the one file of a copy that nobody else knows."""
+    connection = _connect(copy, apsw.SQLITE_OPEN_READWRITE, "", path)
+    try:
+        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        connection.execute("PRAGMA synchronous = OFF")
+        if connection.pragma("journal_mode", "MEMORY") != "memory":
+            raise StorageError("What a kill left cannot be recovered.", where=str(path))
+    except apsw.Error as error:
+        raise translate(error, path, connection.system_errno) from error
+    finally:
+        connection.close()
+
+
 def _connect_writer(path: Path, flags: int, layout: Layout | None) -> Database:
-    connection = _connect(path, flags, "")
+    connection = _connect(path, flags, "", path)
     database = Database(connection, path, guarded=guard.protect(path))
     connection.set_wal_hook(database.note_commit)
     try:
@@ -73,9 +159,10 @@ def _connect_writer(path: Path, flags: int, layout: Layout | None) -> Database:
     return database
 
 
-def _connect(path: Path, flags: int, query: str) -> apsw.Connection:
+def _connect(file: Path, flags: int, query: str, path: Path) -> apsw.Connection:
+    """Connect to a file, which is, or stands for, the database at `path`."""
     flags |= apsw.SQLITE_OPEN_URI | apsw.SQLITE_OPEN_NOFOLLOW
-    place = path.parent.resolve() / path.name
+    place = file.parent.resolve() / file.name
     try:
         connection = apsw.Connection(f"file:{quote(str(place))}{query}", flags=flags)
     except apsw.Error as error:
@@ -141,5 +228,5 @@ def require_layout(database: Database, layout: Layout) -> None:
         raise DamagedRecordError(f"Its tables are not those of a {layout.name}.", where=where)
 
 
-def _log_of(path: Path) -> Path:
-    return path.with_name(path.name + "-wal")
+def _beside(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 
-from perdure.base.errors import EXIT_DONE, EXIT_HELD, EXIT_INVALID_STUDY, EXIT_STOPPED, EXIT_USAGE
+from perdure.base.errors import EXIT_DONE, EXIT_INVALID_STUDY, EXIT_MOVED, EXIT_STOPPED, EXIT_USAGE
 from perdure.records.registry import RunState
 from perdure.records.result import RunResult
 
@@ -44,7 +44,7 @@ def test_another_study_is_refused(perdure, study_file, tmp_path):
     out = tmp_path / "one"
     perdure("run", study_file, "--out", out, "--quiet")
     said = perdure("run", study_file, "--out", out, "--n", 4, "--quiet")
-    assert said.status == EXIT_HELD
+    assert said.status == EXIT_MOVED
     assert said.out == ""
     assert str(out) in said.err
 

@@ -120,8 +120,14 @@ def test_personas_are_rebuilt_as_they_were_carried(undisturbed: Ran):
     stopped = run("parts", stopping_after(18))
     assert stopped.result.state is RunState.PARTIAL
     run("parts", ScriptedProvider(answer, vectors=vectors), after=stopped)
-    whole = {key[1:]: state for key, state in seen.items() if key[0].startswith("whole")}
-    parts = {key[1:]: state for key, state in seen.items() if key[0].startswith("parts")}
+    whole, parts = (
+        {
+            (key[0].removeprefix(name), *key[1:]): state
+            for key, state in seen.items()
+            if key[0].startswith(name)
+        }
+        for name in ("whole", "parts")
+    )
     assert any(state.memories for state in whole.values())
     assert {key: parts[key] for key in whole} == whole
     assert undisturbed.result.state is RunState.COMPLETED

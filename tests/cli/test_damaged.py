@@ -139,9 +139,9 @@ def test_good_events_before_a_missing_end_are_counted(perdure, recorded):
     folder = recorded()
     path = min((folder / "worlds").glob("*.db"))
     connection = apsw.Connection(str(path))
-    last = connection.execute("SELECT max(seq) FROM events").fetchone()[0]
+    last = connection.execute("SELECT max(seq) FROM events").fetchall()[0][0]
     connection.execute("DELETE FROM events WHERE tick = 2")
-    kept = connection.execute("SELECT count(*) FROM events").fetchone()[0]
+    kept = connection.execute("SELECT count(*) FROM events").fetchall()[0][0]
     connection.close()
     document = perdure("verify", folder, "--json").document
     (world,) = (one for one in document["worlds"] if one["world_id"] == path.stem)

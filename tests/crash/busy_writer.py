@@ -1,5 +1,4 @@
-"""Writes a partition, ends it and takes it up again again and again; prints each head
-once it is durable.
+"""Writes a partition, ends it, takes it up again, for ever; prints each head once it is durable.
 
 python -m tests.crash.busy_writer FOLDER
 """

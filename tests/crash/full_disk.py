@@ -25,6 +25,7 @@ from tests.support.runs import (
     WORLDS,
     entry,
     full_batch,
+    outcome_of,
     world_entry,
 )
 
@@ -68,7 +69,7 @@ def fill(folder: Path) -> Filled:
             batch = full_batch(partition.head, HORIZON, padding=3_000)
             head = partition.append(batch, epoch=1, log_head=registry.log_head)
             filled.acked = head.seq
-            registry.witness({WORLDS[0]: head})
+            registry.witness({WORLDS[0]: head}, [outcome_of(WORLDS[0], head, HORIZON)])
     except PerdureError as error:
         _note(filled, error)
         try:
@@ -88,7 +89,7 @@ def go_on(folder: Path, acked: int) -> dict[str, Any]:
     found = partition.head.seq
     batch = full_batch(partition.head, HORIZON)
     head = partition.append(batch, epoch=registry.epoch, log_head=registry.log_head)
-    registry.witness({WORLDS[0]: head})
+    registry.witness({WORLDS[0]: head}, [outcome_of(WORLDS[0], head, HORIZON)])
     partition.close()
     registry.close()
     report = verify(folder)

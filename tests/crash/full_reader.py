@@ -14,6 +14,7 @@ import os
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from tests.crash.full_disk import command, mount
 from tests.crash.killer import Counter, fork
@@ -43,12 +44,16 @@ def leave(folder: Path, left: str) -> None:
             index.unlink()
         assert path.with_name(f"{NAME}-wal").stat().st_size
     elif left == "hot":
-        boundaries = range(1, 100)
-        assert any(fork(lambda _, counter: _end(path, counter), at) and is_hot(path) for at in boundaries)
+        assert any(_is_left_hot(path, kill_at) for kill_at in range(1, 100))
+
+
+def _is_left_hot(path: Path, kill_at: int) -> bool:
+    fork(lambda _, counter: _end(path, counter), kill_at)
+    return is_hot(path)
 
 
 def _open_and_die(path: Path) -> None:
-    partition = PartitionFile.open(path, 1)
+    partition = PartitionFile.open(path, 2)
     os._exit(partition.epoch)
 
 
@@ -81,10 +86,10 @@ def main() -> None:
         else:
             command("mount", "-o", "remount,ro", place)
         found = [Path(place)] if elsewhere == "nowhere" else [Path(elsewhere)]
-        copying.places = lambda _: found
+        copying.places = lambda _: found  # type: ignore[assignment]
         before = contents(run)
         report = verify(run)
-        told = {
+        told: dict[str, Any] = {
             "sound": report.is_sound,
             "findings": [str(one) for one in report.every_finding],
             "untouched": contents(run) == before,

@@ -34,8 +34,12 @@ from perdure.records.registry import LogHead
 from perdure.records.scenario import Header
 from perdure.trace import guard, partition_file
 from perdure.trace.decoding import decode
+from perdure.trace.opening import open_reader
 from perdure.trace.partition_file import PartitionFile
+from perdure.trace.rows import read_head, read_header, read_rows
+from perdure.trace.schema import PARTITION
 from perdure.trace.sealing import seal
+from perdure.trace.walk import Walker, walked
 
 _ACK = struct.Struct("<q64s")
 
@@ -177,6 +181,7 @@ class Suite:
     def _check(self, place: Path, left: Outcome, where: str) -> None:
         # Here, and closed again: the next fork inherits nothing.
         try:
+            _read(place, left)
             _recover(place, left, lambda _: None, None)
         except PerdureError as error:
             self._lose(f"{where}: {error}")
@@ -247,6 +252,21 @@ def _recover(
         ack(partition.append(small_batch(partition.head), epoch=2, log_head=NO_LOG))
     finally:
         partition.close()
+
+
+def _read(place: Path, left: Outcome) -> None:
+    """Read what is left before anybody has mended it: every acknowledged event must be there."""
+    database = open_reader(place / NAME, PARTITION)
+    try:
+        stored, _ = read_head(database)
+        walker = Walker(Path(NAME).stem, read_header(database))
+        rows = walked(walker, read_rows(database, stored.seq), stored, None)
+        seen = {seq: chain.hex() for seq, *_, chain in rows}
+    finally:
+        database.close()
+    for seq, chain in left.acked:
+        if seen.get(seq) != chain:
+            raise DamagedRecordError(f"A reader does not see the acknowledged event {seq}.")
 
 
 def append_acknowledged_early(partition: PartitionFile, ack: Callable[[Head], None]) -> None:

@@ -178,7 +178,7 @@ def is_hot(path: Path) -> bool:
         try:
             connection.execute("PRAGMA application_id").fetchall()
         except apsw.ReadOnlyError as error:
-            return bool(error.extendedresult == apsw.SQLITE_READONLY_ROLLBACK)
+            return bool(getattr(error, "extendedresult", 0) == apsw.SQLITE_READONLY_ROLLBACK)
         finally:
             connection.close()
     return False

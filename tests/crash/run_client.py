@@ -12,7 +12,11 @@ from perdure import runner
 from perdure.records.scenario import ModelPin
 from perdure.records.study import Endpoint, ModelSpec
 
-SCENARIOS: tuple[dict[str, Any], ...] = ({}, {"exposures": {"2": ("c2",)}}, {"exposures": {"1": ("c1",), "3": ("c2",)}})
+SCENARIOS: tuple[dict[str, Any], ...] = (
+    {},
+    {"exposures": {"2": ("c2",)}},
+    {"exposures": {"1": ("c1",), "3": ("c2",)}},
+)
 
 
 def main(base_url: str, out: str) -> int:

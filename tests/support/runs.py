@@ -242,7 +242,7 @@ async def make_run_async(
             batch = full_batch(partition.head, horizon, padding)
             log_head = registry.log_head
             head = await partition.append(batch, epoch=registry.epoch, log_head=log_head)
-            await registry.witness(name, head, _outcome(name, head, horizon))
+            await registry.witness(name, head, outcome_of(name, head, horizon))
         heads[name] = partition.head
         if finish:
             assert await partition.finish()
@@ -268,7 +268,8 @@ def payload_bytes(payload: Payload) -> bytes:
     return encode(payload)
 
 
-def _outcome(name: str, head: Head, horizon: int) -> WorldOutcome:
+def outcome_of(name: str, head: Head, horizon: int) -> WorldOutcome:
+    """Make the note of how a world of full batches stands, as a run writes it with a witness."""
     done = head.tick == horizon - 1
     ticks = head.tick + 1
     return WorldOutcome(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import struct
 from pathlib import Path
 
 import apsw
@@ -10,8 +12,8 @@ import pytest
 from tests.support.folders import names_in
 from tests.support.runs import WORLDS, header, make_run
 
-from perdure.base.errors import DamagedRecordError, StorageError
-from perdure.trace import opening
+from perdure.base.errors import DamagedRecordError, HeldError, StorageError
+from perdure.trace import copying, opening
 from perdure.trace.opening import open_reader, open_writer
 from perdure.trace.partition_file import PartitionFile
 from perdure.trace.schema import PARTITION, REGISTRY
@@ -143,3 +145,105 @@ def test_names_with_signs_are_opened(tmp_path: Path) -> None:
     PartitionFile.create(folder / NAME, header(), 1).close()
     assert names_in(folder) == [NAME]
     open_reader(folder / NAME, PARTITION).close()
+
+
+def leave_hot(path: Path) -> bytes:
+    """Leave a file as a kill does that strikes before its first page's old bytes are given up."""
+    kept = path.with_name("kept")
+    connection = apsw.Connection(str(path))
+    connection.pragma("journal_mode", "DELETE")
+    connection.execute("BEGIN IMMEDIATE; UPDATE lease SET epoch = 9; PRAGMA cache_spill = 1")
+    connection.cache_flush()
+    shutil.copyfile(path, kept)
+    journal = path.with_name(f"{path.name}-journal").read_bytes()
+    connection.execute("ROLLBACK")
+    connection.close()
+    kept.replace(path)
+    path.with_name(f"{path.name}-journal").write_bytes(journal)
+    return journal
+
+
+def test_what_waits_for_a_rollback_is_read_as_it_was_before(path: Path) -> None:
+    """P2: half a transaction is never read, in a folder that may be written or may not."""
+    leave_hot(path)
+    before = {one.name: one.read_bytes() for one in path.parent.iterdir()}
+    reader = open_reader(path, PARTITION)
+    assert reader.fetch("SELECT epoch FROM lease") == [(1,)]
+    assert {one.name: one.read_bytes() for one in path.parent.iterdir()} == before
+    reader.close()
+    writer = open_writer(path, PARTITION)
+    assert writer.fetch("SELECT epoch FROM lease") == [(1,)]
+    writer.close()
+    assert names_in(path.parent) == [NAME]
+
+
+def test_a_journal_is_not_overlooked_where_nobody_may_write(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """P2: a file that waits for a rollback is not taken for one that never changes."""
+    leave_hot(path)
+    monkeypatch.setattr("perdure.trace.files.is_writable", lambda _: False)
+    reader = open_reader(path, PARTITION)
+    assert reader.fetch("SELECT epoch FROM lease") == [(1,)]
+    reader.close()
+
+
+@pytest.mark.parametrize("opener", [open_reader, open_writer])
+def test_a_journal_that_names_another_file_is_refused(path: Path, opener) -> None:
+    """P9: recovery never goes where a file says: no journal of a run names another one."""
+    name = str(path.with_name("victim")).encode()
+    Path(os.fsdecode(name)).write_bytes(b"")
+    journal = leave_hot(path)
+    tail = struct.pack(">II8s", len(name), sum(name), bytes.fromhex("d9d505f920a163d7"))
+    lock_page = (1 << 30) // 4096 + 1
+    path.with_name(f"{NAME}-journal").write_bytes(
+        journal + struct.pack(">I", lock_page) + name + tail
+    )
+    with pytest.raises(DamagedRecordError, match="names another file"):
+        opener(path, PARTITION)
+    assert path.with_name("victim").exists()
+
+
+def test_a_copy_has_a_largest_size(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """P10: what is too large to be copied is named, and says what helps."""
+    leave_hot(path)
+    monkeypatch.setattr(copying, "_BYTES_MAX", 1_000)
+    with pytest.raises(StorageError, match="can only be read from a copy") as caught:
+        open_reader(path, PARTITION)
+    assert "Continue the run" in str(caught.value)
+
+
+def test_a_file_that_never_stands_still_is_in_use(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """P10: after a few attempts a reader gives up on a file that changes under each copy."""
+    leave_hot(path)
+    readings = iter(range(100))
+    monkeypatch.setattr(copying, "_read", lambda *_: {"": bytes([next(readings)])})
+    with pytest.raises(HeldError, match="changes the file while"):
+        open_reader(path, PARTITION)
+    assert next(readings) == 10
+
+
+def test_the_next_folder_is_tried_and_none_is_left_behind(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder that cannot be used is passed over; and of the copy no name is left."""
+    leave_hot(path)
+    good = tmp_path / "good"
+    good.mkdir()
+    monkeypatch.setattr(copying, "places", lambda _: [tmp_path / "absent", good])
+    reader = open_reader(path, PARTITION)
+    assert names_in(good) == []
+    assert reader.fetch("SELECT epoch FROM lease") == [(1,)]
+    reader.close()
+
+
+def test_the_own_folder_of_a_file_is_no_place_for_copies(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reader never makes its copy inside the folder that it reads."""
+    monkeypatch.setenv("TMPDIR", str(path.parent))
+    assert path.parent.resolve() not in copying.places(path)
+    monkeypatch.setenv("TMPDIR", str(path.parent.parent))
+    assert copying.places(path)[0] == path.parent.parent.resolve()

@@ -66,7 +66,7 @@ def places(path: Path) -> list[Path]:
 
 
 def require_own_journal(path: Path) -> None:
-    """Refuse a rollback journal that names another file, which recovery would read and delete.
+    """Refuse a rollback journal that names another file: no recovery of ours follows a name.
 
     Raises:
         DamagedRecordError: it does.

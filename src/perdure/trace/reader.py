@@ -330,9 +330,9 @@ class RunReader:
         database = self.partition(name)
         payload = read_header(database)
         header = decode_header(payload, name, str(database.path))
+        self._require(wrong_header(self.entry, world.entry, header), f"world {name}")
         for row in read_rows(database, 0):
             Walker(name, payload).step(row)
-        self._require(wrong_header(self.entry, world.entry, header), f"world {name}")
         return header
 
     def _partition_names(self) -> set[str]:

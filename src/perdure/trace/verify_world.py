@@ -108,10 +108,14 @@ def _head(database: Database, walker: Walker) -> tuple[Head, LogHead]:
     """Read the head; where events are missing at the end, count the good ones before it."""
     try:
         return read_head(database)
-    except DamagedRecordError:
-        for row in read_rows(database, _SEQ_MAX):
-            walker.step(row)
-        raise
+    except DamagedRecordError as error:
+        try:
+            for row in read_rows(database, _SEQ_MAX):
+                walker.step(row)
+        except DamagedRecordError as earlier:
+            if earlier.where != error.where:
+                raise
+        raise error from None
 
 
 def _findings(where: str, wrong: str | None) -> tuple[Finding, ...]:

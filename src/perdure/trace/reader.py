@@ -284,7 +284,9 @@ class RunReader:
         # one: what a log that has ended follows was noted before it.
         log = self.log
         witness = self._world(world_id).witness
-        self._require(wrong_witness(head, witness, log), f"world {world_id}")
+        wrong = wrong_witness(head, witness, log)
+        if wrong is not None:
+            raise DamagedRecordError(wrong, where=world_id)
 
     def blob(self, world_id: str, name: str) -> bytes:
         """Give the bytes that a world's events cite by their hash.
@@ -330,7 +332,9 @@ class RunReader:
         database = self.partition(name)
         payload = read_header(database)
         header = decode_header(payload, name, str(database.path))
-        self._require(wrong_header(self.entry, world.entry, header), f"world {name}")
+        wrong = wrong_header(self.entry, world.entry, header)
+        if wrong is not None:
+            raise DamagedRecordError(wrong, where=name)
         for row in read_rows(database, 0):
             Walker(name, payload).step(row)
         return header

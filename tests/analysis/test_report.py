@@ -11,7 +11,6 @@ from perdure.records.presentation import Plan
 from perdure.records.registry import (
     CallsLost,
     CallsOrphaned,
-    CostOutsideTicks,
     RunPaused,
     TickDiscarded,
 )
@@ -132,10 +131,10 @@ def test_calls_of_an_open_tick_are_not_taken_as_free(record_of):
 def test_calls_of_ticks_that_did_not_close_are_in_the_ledger(record_of):
     """What was spent outside closed ticks stands in ledger and report, unknown amounts counted."""
     record = record_of(seeds=(1,))
-    lost = CostOutsideTicks(world_id="plain-1", tick=1, calls=5, cost=70, unknown_costs=2)
+    lost = CallsLost(world_id="plain-1", tick=1, epoch=1, calls=5, cost=70, unknown_costs=2)
     record.log = (lost, RunPaused(cause="no reply", exit_status=69))
     outside = build_ledger(record).outside
-    assert (outside.calls, outside.amount, outside.unknown) == (5, 70, 2)
+    assert (outside.attempts, outside.amount, outside.unknown) == (5, 70, 2)
     assert not outside.open
     report = build_report(record)
     assert report.cost.outside == outside
@@ -148,7 +147,6 @@ def test_every_kind_of_call_outside_ticks_is_counted_apart(record_of):
     record = record_of(seeds=(1,))
     place: dict[str, Any] = {"world_id": "plain-1", "tick": 1, "epoch": 1}
     record.log = (
-        CostOutsideTicks(world_id="plain-1", tick=1, calls=5, cost=1),
         TickDiscarded(**place, kept=1),
         CallsLost(**place, calls=2, cost=10, unknown_costs=1),
         CallsOrphaned(**place, calls=3, cost=100),
@@ -165,14 +163,13 @@ def test_every_kind_of_call_outside_ticks_is_counted_apart(record_of):
     found = build_report(record).cost.outside
     parts = {part.kind: (part.count, part.amount, part.unknown) for part in found.parts}
     assert parts == {
-        "dropped": (5, 1, 0),
         "lost": (2, 10, 1),
         "orphaned": (3, 100, 0),
         "kept": (1, 1000, 0),
         "unsettled": (1, 0, 1),
     }
-    assert (found.calls, found.attempts, found.discarded) == (5, 7, 1)
-    assert (found.amount, found.unknown) == (1111, 2)
+    assert (found.attempts, found.discarded) == (7, 1)
+    assert (found.amount, found.unknown) == (1110, 2)
 
 
 def call(epoch: int, amount: int | None = None) -> JournaledCall:

@@ -67,9 +67,9 @@ class Life:
         self.slot = Slot(opening(), encode(opening()))
 
     def begin(self) -> None:
-        """Open the next tick that is not open, with some calls in flight."""
+        """Open a tick that no earlier life had, with some calls in flight."""
         ticks = [tick for _, tick in self.file.slots]
-        self._open(max(ticks, default=-1) + 1)
+        self._open(max([*ticks, 10 * self.file.epoch]) + 1)
         self._write(self._intents())
 
     def perform(self, operation: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.support.runs import WORLDS, header
 
 from perdure.base.errors import DamagedRecordError, InternalError, StorageError
-from perdure.trace import partitions
+from perdure.trace import paths
 from perdure.trace.database import Database
 from perdure.trace.decoding import decode, decode_event, decode_log
 from perdure.trace.opening import open_new, open_reader
@@ -172,4 +172,4 @@ def test_a_world_is_a_plain_name(tmp_path: Path) -> None:
     """P12: no id of a world leads out of the folder."""
     for name in ("../etc", "a/b", "", "."):
         with pytest.raises(InternalError, match="name of a file"):
-            partitions.partition_path(tmp_path, name)
+            paths.partition_path(tmp_path, name)

@@ -1,8 +1,4 @@
-"""What a run cost outside its closed ticks, by its run log and its call journal. Pure.
-
-A call and an attempt are two things: a call may take several attempts. Rows of the run log that
-count calls and those that count attempts are never added up.
-"""
+"""What a run cost outside its closed ticks, by its run log and its call journal. Pure."""
 
 from __future__ import annotations
 
@@ -13,23 +9,20 @@ from perdure.records.record import Record
 from perdure.records.registry import (
     CallsLost,
     CallsOrphaned,
-    CostOutsideTicks,
     LogPayload,
     RunClosed,
     RunPaused,
     TickDiscarded,
 )
 
-DROPPED = "dropped"
 LOST = "lost"
 ORPHANED = "orphaned"
 KEPT = "kept"
 UNSETTLED = "unsettled"
 ESTIMATED = "estimated"
 
-# Why each kind is outside, and whether it counts calls or attempts.
+# Why each kind is outside, and what it counts.
 MEANING = {
-    DROPPED: ("call", "of ticks that did not close"),
     LOST: ("attempt", "sent and never answered, charged at the worst case"),
     ORPHANED: ("attempt", "answered and not needed by the record"),
     KEPT: ("attempt", "kept in the call journal for ticks that are open"),
@@ -39,7 +32,7 @@ MEANING = {
 
 
 class OutsidePart(Record):
-    """One kind of what is outside: how many calls, attempts or ticks, and what they cost."""
+    """One kind of what is outside: how many attempts or ticks, and what they cost."""
 
     kind: str
     count: int
@@ -50,13 +43,11 @@ class OutsidePart(Record):
 class Outside(Record):
     """What is in no closed tick: the sum of known amounts, and how many amounts are unknown.
 
-    `calls` counts calls and `attempts` counts attempts, of different parts. `discarded` counts the
-    ticks that were open when the run was killed. `open` says that the run has not ended by itself
+    `attempts` counts attempts: a call may take several. `discarded` counts the ticks that were open when the run was killed. `open` says that the run has not ended by itself
     and has no call journal, so that calls of open ticks, if there are any, are not on record: what
     they cost is unknown, not zero.
     """
 
-    calls: int
     attempts: int
     amount: int
     unknown: int
@@ -76,7 +67,6 @@ def outside(log: Sequence[LogPayload], journal: Sequence[OpenTick] | None = None
         return sum(part.count for part in parts if MEANING[part.kind][0] == noun)
 
     return Outside(
-        calls=counted("call"),
         attempts=counted("attempt"),
         amount=sum(part.amount for part in parts),
         unknown=sum(part.unknown for part in parts),
@@ -87,7 +77,7 @@ def outside(log: Sequence[LogPayload], journal: Sequence[OpenTick] | None = None
 
 
 def _logged(log: Sequence[LogPayload]) -> Iterable[OutsidePart]:
-    for kind, cls in ((DROPPED, CostOutsideTicks), (LOST, CallsLost), (ORPHANED, CallsOrphaned)):
+    for kind, cls in ((LOST, CallsLost), (ORPHANED, CallsOrphaned)):
         rows = [row for row in log if isinstance(row, cls)]
         yield OutsidePart(
             kind=kind,

@@ -85,8 +85,6 @@ def outside_parts(beside: Outside, currency: str, *, total: str = "") -> Iterato
 def outside_line(beside: Outside) -> str:
     """Count what was called outside closed ticks; empty if nothing was. Calls are no attempts."""
     parts = []
-    if beside.calls:
-        parts.append(plural(beside.calls, "call"))
     if beside.attempts:
         parts.append(plural(beside.attempts, "attempt"))
     return " and ".join(parts)

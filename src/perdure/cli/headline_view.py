@@ -137,7 +137,7 @@ def _totals(report: Report) -> str:
     spent = spend(
         cost.total.amount + beside.amount, cost.total.unknown + beside.unknown, cost.currency
     )
-    if beside.attempts or beside.calls:
+    if beside.attempts:
         spent += ", calls outside closed ticks included"
     gaps = "nothing unmeasured" if not report.gaps else f"{plural(len(report.gaps), 'gap')} below"
     return f"{plural(turns, 'turn')} taken, {count(failed)} failed; {spent}; {gaps}."

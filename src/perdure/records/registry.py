@@ -105,19 +105,6 @@ class WorldFailed(Record):
     cause: str
 
 
-class CostOutsideTicks(Record):
-    """Calls that were made and are in no tick: those of a tick that did not close.
-
-    `cost` is the sum of known amounts in nano-units; `unknown_costs` counts the other attempts.
-    """
-
-    world_id: str
-    tick: int
-    calls: int
-    cost: int = 0
-    unknown_costs: int = 0
-
-
 class Moved(Record):
     """One compared thing that is not what it was, with its old and new hash or version.
 
@@ -196,7 +183,6 @@ LogPayload = (
     | RunPaused
     | RunClosed
     | WorldFailed
-    | CostOutsideTicks
     | TickDiscarded
     | CallsLost
     | CallsOrphaned
@@ -209,7 +195,6 @@ LOG_KIND_OF: dict[type[Record], str] = {
     RunPaused: "paused",
     RunClosed: "closed",
     WorldFailed: "world_failed",
-    CostOutsideTicks: "cost",
     TickDiscarded: "discarded",
     CallsLost: "lost",
     CallsOrphaned: "orphaned",

@@ -23,7 +23,7 @@ from perdure.base.ids import new_run_id
 from perdure.inference.host import InferenceHost
 from perdure.inference.journaled import JournaledHost
 from perdure.records.fingerprint import Fingerprint
-from perdure.records.registry import LogPayload, RunEntry, RunForced, RunState, TransportMoved
+from perdure.records.registry import LogPayload, RunEntry, RunForced, TransportMoved
 from perdure.records.result import RunResult
 from perdure.runner.config import RunConfig
 from perdure.runner.history import History, look_back
@@ -161,8 +161,7 @@ async def _govern(
                     log=log,
                 )
             )
-            if result.state is RunState.COMPLETED:
-                await journal.finish()
+            await journal.finish()
             return result
         finally:
             if journal is not None:

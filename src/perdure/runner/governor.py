@@ -63,6 +63,11 @@ class Governor:
         """Where each world stands, in the order of the run's cells."""
         return tuple(self._outcomes.values())
 
+    @property
+    def outside(self) -> Spend:
+        """What was spent on calls that are in no closed tick."""
+        return self._outside
+
     def is_open(self, world_id: str) -> bool:
         """Say whether a world has not come to its end yet."""
         return self._outcomes[world_id].state is not WorldState.COMPLETED
@@ -178,8 +183,7 @@ class Governor:
                 await self._registry.outcome(outcome)
             else:
                 await self._registry.witness(outcome.world_id, head, outcome)
-        if result.state is RunState.COMPLETED:
-            await self._registry.finish()
+        await self._registry.finish()
         crashpoint("run.closed")
         return result
 

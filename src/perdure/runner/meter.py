@@ -23,6 +23,7 @@ def progress(
     worlds: Sequence[WorldEntry],
     outcomes: Sequence[WorldOutcome],
     *,
+    outside: Spend,
     calls: int,
     in_flight: int,
     retries: int,
@@ -38,7 +39,7 @@ def progress(
     closed = sum(outcome.tick + 1 for outcome in outcomes)
     turns = sum(outcome.turns + outcome.turns_failed for outcome in outcomes)
     spend = sum(
-        (Spend(known=world.cost, unknown=world.unknown_costs) for world in outcomes), Spend()
+        (Spend(known=world.cost, unknown=world.unknown_costs) for world in outcomes), outside
     )
     return Progress(
         worlds=len(worlds),

@@ -82,6 +82,7 @@ async def _drive_one(
         if world.partition.head.tick >= 0:
             await governor.world_recalled(await recall(world))
         await _ticks(world, governor)
+        await world.partition.finish()
     finally:
         last.tick = world.partition.head.tick
         try:
@@ -102,4 +103,3 @@ async def _ticks(world: WorldRun, governor: GovernorPort) -> None:
         await governor.tick_closed(report)
         await world.give_up(tick)
     crashpoint("world.completed")
-    await world.partition.finish()

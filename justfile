@@ -19,7 +19,7 @@ test *ARGS:
 
 # The crash programme, many more cases than a normal run of the tests
 crash:
-    PERDURE_CRASH=full {{uv}} run --all-extras pytest -n 2 tests/crash
+    PERDURE_CRASH=full {{uv}} run --all-extras pytest -n 2 -m crash
 
 # Every benchmark: ratios to a floor in the same run
 bench:

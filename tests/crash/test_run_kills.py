@@ -26,7 +26,7 @@ from perdure.trace.verify import verify
 
 CLIENT = Path(__file__).with_name("run_client.py")
 ROOT = Path(__file__).parents[2]
-KILLS = 300 if os.environ.get("PERDURE_CRASH") == "full" else 10
+KILLS = 300 if os.environ.get("PERDURE_CRASH") == "full" else 6
 # What a process needs before its first call, about: kills before it find nothing to lose.
 START_S = 0.8
 

@@ -43,9 +43,10 @@ class OutsidePart(Record):
 class Outside(Record):
     """What is in no closed tick: the sum of known amounts, and how many amounts are unknown.
 
-    `attempts` counts attempts: a call may take several. `discarded` counts the ticks that were open when the run was killed. `open` says that the run has not ended by itself
-    and has no call journal, so that calls of open ticks, if there are any, are not on record: what
-    they cost is unknown, not zero.
+    `attempts` counts attempts: a call may take several. `discarded` counts the ticks that were open
+    when the run was killed. `open` says that the run has not ended by itself and has no call
+    journal, so that calls of open ticks, if there are any, are not on record: what they cost is
+    unknown, not zero.
     """
 
     attempts: int

@@ -83,11 +83,8 @@ def outside_parts(beside: Outside, currency: str, *, total: str = "") -> Iterato
 
 
 def outside_line(beside: Outside) -> str:
-    """Count what was called outside closed ticks; empty if nothing was. Calls are no attempts."""
-    parts = []
-    if beside.attempts:
-        parts.append(plural(beside.attempts, "attempt"))
-    return " and ".join(parts)
+    """Count what was called outside closed ticks; empty if nothing was."""
+    return plural(beside.attempts, "attempt") if beside.attempts else ""
 
 
 def _agreement(ledger: Ledger) -> Iterator[RenderableType]:

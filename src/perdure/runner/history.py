@@ -15,15 +15,18 @@ from perdure.records.result import RunResult
 from perdure.runner.config import RunConfig
 from perdure.runner.governor import result_of
 from perdure.runner.ledger import spend_outside
+from perdure.runner.meter import STATUS_NAME
 from perdure.runner.moved import asked_then, code_then, compare, moved_code, require_leave
 from perdure.study.identity import input_hashes
 from perdure.trace.files import exists
 from perdure.trace.lock import LOCK_NAME, is_held
 from perdure.trace.reader import RunReader
 from perdure.trace.registry_file import REGISTRY_NAME
+from perdure.trace.reserve import RESERVE_NAME
+from perdure.trace.stop_request import STOP_NAME
 
 # What a run leaves that was killed before its registry was born.
-_REMAINS = {LOCK_NAME}
+_REMAINS = {LOCK_NAME, RESERVE_NAME, STOP_NAME, STATUS_NAME}
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from perdure.study.identity import input_hashes
 from perdure.trace.files import exists
 from perdure.trace.lock import LOCK_NAME, is_held
 from perdure.trace.reader import RunReader
-from perdure.trace.registry_file import REGISTRY_NAME
+from perdure.trace.registry_file import REGISTRY_NAME, WORLDS_NAME
 from perdure.trace.reserve import RESERVE_NAME
 from perdure.trace.stop_request import STOP_NAME
 
@@ -113,7 +113,9 @@ def _require_empty(folder: Path) -> None:
     others = sorted(
         item.name
         for item in folder.iterdir()
-        if item.name not in _REMAINS and not item.name.startswith(REGISTRY_NAME)
+        if item.name not in _REMAINS
+        and not item.name.startswith(REGISTRY_NAME)
+        and not (item.name == WORLDS_NAME and item.is_dir() and not any(item.iterdir()))
     )
     if others:
         raise HeldError(

@@ -33,7 +33,7 @@ class TappedFile(apsw.VFSFile):
             tell("create", self.path, {})
         super().__init__(_BASE, name, flags)
 
-    def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802
+    def xWrite(self, data: Any, offset: int) -> None:  # noqa: N802
         self.tell("write", self.path, {"data": bytes(data), "offset": offset})
         super().xWrite(data, offset)
 

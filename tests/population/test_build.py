@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.sample_study import PEOPLE, SAMPLE, Writer
 
 from perdure.base import canonical
 from perdure.base.chance import Stream
@@ -20,8 +21,6 @@ from perdure.records.study import PopulationSpec
 from perdure.study import Overrides
 from perdure.study.findings import Findings
 from perdure.study.identity import expand
-
-from .conftest import PEOPLE, SAMPLE, Writer
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "vote96" / "study.yaml"
 ONTOLOGY = Ontology(

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.sample_study import SAMPLE, Writer
 
 from perdure.base.chance import Stream
 from perdure.base.errors import InvalidStudyError
@@ -18,8 +19,6 @@ from perdure.population.measure import parts_of, ranges
 from perdure.records.persona import AttributeSpec, AttributeValue, Ontology, OutcomeSpec
 from perdure.records.study import PopulationSpec
 from perdure.study.identity import expand
-
-from .conftest import SAMPLE, Writer
 
 CODES = {"for": "Y", "against": "N", "abstain": "A"}
 EXAMPLE = Path(__file__).parents[2] / "examples" / "vote96" / "study.yaml"

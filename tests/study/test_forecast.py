@@ -6,14 +6,13 @@ from fractions import Fraction
 
 import msgspec
 import pytest
+from tests.support.sample_study import Writer
 
 from perdure.population import load_study
 from perdure.records.scenario import AgentSettings, Scenario
 from perdure.study import Overrides
 from perdure.study.forecast import Forecast, forecast, reflections
 from perdure.study.identity import expand
-
-from .conftest import Writer
 
 
 def forecast_of(write: Writer, rate: float | None = None, **flags: str) -> Forecast:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from tests.support.sample_study import PEOPLE, SAMPLE, Writer
 
 from perdure.base.errors import InvalidStudyError
 from perdure.population import load_study
@@ -17,8 +18,6 @@ from perdure.records.study import Study
 from perdure.study import load
 from perdure.study.findings import Findings
 from perdure.study.parse import parse
-
-from .conftest import PEOPLE, SAMPLE, Writer
 
 _seen: list[tuple[str, str]] = []
 _watching: list[bool] = []

@@ -6,14 +6,13 @@ import hashlib
 
 import msgspec
 import pytest
+from tests.support.sample_study import Writer
 
 from perdure.base import canonical
 from perdure.base.errors import InvalidStudyError
 from perdure.population import Loaded, load_study
 from perdure.records.scenario import Scenario, Variant
 from perdure.study.identity import expand, input_hashes, world_id, world_seed
-
-from .conftest import Writer
 
 
 @pytest.fixture

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.sample_study import Writer
 
 from perdure.base.errors import InvalidStudyError
 from perdure.population import load_study
 from perdure.study.findings import Findings
 from perdure.study.parse import parse
-
-from .conftest import Writer
 
 # (what is replaced, by what, the line of the problem as a text on that line, what it says)
 MISTAKES = [

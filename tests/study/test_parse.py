@@ -6,6 +6,7 @@ import hashlib
 from pathlib import Path
 
 import pytest
+from tests.support.sample_study import Writer
 
 from perdure.base import canonical
 from perdure.base.errors import InvalidStudyError, UsageError
@@ -14,8 +15,6 @@ from perdure.records.persona import AttributeSpec, Choice, OutcomeSpec
 from perdure.records.scenario import Scenario
 from perdure.records.usage import Price
 from perdure.study import Overrides, load
-
-from .conftest import Writer
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "vote96" / "study.yaml"
 

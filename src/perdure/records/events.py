@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import get_args
 
+from perdure.records.budget import Rung
 from perdure.records.outcome import TurnFailureCause, UnscorableCause
 from perdure.records.persona import Memory
 from perdure.records.presentation import (
@@ -110,6 +111,7 @@ class Cost(Record):
 
     `role` is the model role, `model` the pinned name, `served` the name that answered. `amount` is
     in nano-units of the run's currency and absent exactly when `source` is unknown.
+    `above_reservation` marks an attempt that used more than was reserved for it.
     """
 
     job: int
@@ -124,6 +126,22 @@ class Cost(Record):
     usage: Usage | None = None
     failed: FailureCause | None = None
     usage_impossible: bool = False
+    above_reservation: bool = False
+
+
+class Degraded(Record):
+    """A rung of the run's ladder takes effect in this world, from this tick on.
+
+    That of a pause is the one event between ticks: its tick is the one that did not open.
+    """
+
+    rung: Rung
+
+
+class Restored(Record):
+    """A rung of the run's ladder was lifted: from this tick on it has no effect any more."""
+
+    rung: Rung
 
 
 class Completed(Record):
@@ -150,6 +168,8 @@ Payload = (
     | Reflected
     | ScoreGiven
     | Cost
+    | Degraded
+    | Restored
     | Completed
     | TickClosed
 )
@@ -166,6 +186,8 @@ KIND_OF: dict[type[Record], str] = {
     Reflected: "reflection",
     ScoreGiven: "score",
     Cost: "cost",
+    Degraded: "degraded",
+    Restored: "restored",
     Completed: "completed",
     TickClosed: "tick_closed",
 }
@@ -182,6 +204,8 @@ IS_CONTENT: dict[str, bool] = {
     "reflection": True,
     "score": True,
     "cost": False,
+    "degraded": False,
+    "restored": False,
     "completed": False,
     "tick_closed": False,
 }

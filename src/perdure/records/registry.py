@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import get_args
 
+from perdure.records.budget import Budget, Rung
 from perdure.records.fingerprint import Fingerprint
 from perdure.records.record import Record
 
@@ -178,6 +179,26 @@ class CallsOrphaned(Record):
     unknown_costs: int = 0
 
 
+class RungTaken(Record):
+    """The run takes a rung of its ladder: it has effect from this tick on, in every live world."""
+
+    rung: Rung
+    tick: int
+
+
+class RungLifted(Record):
+    """A rung is lifted, the budget having been raised: it has no effect from this tick on."""
+
+    rung: Rung
+    tick: int
+
+
+class BudgetChanged(Record):
+    """The budget was changed by somebody. What was spent stays spent."""
+
+    budget: Budget
+
+
 LogPayload = (
     RunOpened
     | RunPaused
@@ -188,6 +209,9 @@ LogPayload = (
     | CallsOrphaned
     | RunForced
     | TransportMoved
+    | RungTaken
+    | RungLifted
+    | BudgetChanged
 )
 
 LOG_KIND_OF: dict[type[Record], str] = {
@@ -200,6 +224,9 @@ LOG_KIND_OF: dict[type[Record], str] = {
     CallsOrphaned: "orphaned",
     RunForced: "forced",
     TransportMoved: "transport_moved",
+    RungTaken: "rung_taken",
+    RungLifted: "rung_lifted",
+    BudgetChanged: "budget_changed",
 }
 LOG_TYPE_OF: dict[str, type[Record]] = {kind: cls for cls, kind in LOG_KIND_OF.items()}
 

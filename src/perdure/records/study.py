@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from perdure.records.budget import Budget
 from perdure.records.persona import Ontology
 from perdure.records.record import Record
 from perdure.records.scenario import AgentSettings, Brief, ModelPin, Question, Scenario, Variant
@@ -72,3 +73,4 @@ class Study(Record):
     currency: str = "USD"
     quorum: float = 0.9
     skew: int = 4
+    budget: Budget = Budget()

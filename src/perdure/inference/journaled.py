@@ -15,9 +15,9 @@ from perdure.base.canonical import hash_hex
 from perdure.base.crashpoints import crashpoint
 from perdure.base.errors import InternalError
 from perdure.inference import charges
-from perdure.inference.charges import NOTHING, Recalled, attempt_of, intent_of, recall
-from perdure.inference.host import HostStats, InferenceHost, Outcome, Sender
-from perdure.inference.settlement import settle
+from perdure.inference.charges import NOTHING, Recalled, attempt_record, intent_of, recall
+from perdure.inference.host import HostStats, InferenceHost, Sender
+from perdure.inference.offer import Offer
 from perdure.records.journal import JournaledCall, OpenTick, Settled, TickOpening
 from perdure.records.registry import CallsLost, CallsOrphaned
 from perdure.records.request import (
@@ -29,7 +29,6 @@ from perdure.records.request import (
     Failure,
     FailureCause,
 )
-from perdure.records.usage import Price
 from perdure.trace.journal_port import CallJournal
 
 
@@ -194,10 +193,7 @@ class JournaledHost:
             self._replayed += 1
             tick.ended += 1
             return _finished(key, recalled.earlier, recalled.final)
-        price = self._host.price_of(request.role)
-        sender = _JournaledSender(
-            self._journal, self._host.sender, digest, price, recalled.next_attempt
-        )
+        sender = _JournaledSender(self._journal, self._host.sender, digest, recalled.next_attempt)
         tick.in_flight += 1
         try:
             result = await self._host.call(key, request, sender=sender)
@@ -224,25 +220,15 @@ class JournaledHost:
 class _JournaledSender:
     """Makes the attempts of one call, each between its intent and its outcome in the journal."""
 
-    __slots__ = ("_digest", "_first", "_inner", "_journal", "_price")
+    __slots__ = ("_digest", "_first", "_inner", "_journal")
 
-    def __init__(
-        self,
-        journal: CallJournal,
-        inner: Sender,
-        digest: str,
-        price: Price | None,
-        first: int,
-    ) -> None:
+    def __init__(self, journal: CallJournal, inner: Sender, digest: str, first: int) -> None:
         self._journal = journal
         self._inner = inner
         self._digest = digest
-        self._price = price
         self._first = first
 
-    async def send(
-        self, key: CallKey, attempt: int, request: ChatRequest | EmbedRequest, timeout_s: float
-    ) -> Outcome:
+    async def send(self, key: CallKey, attempt: int, offer: Offer, timeout_s: float) -> Settled:
         """Send the request once, within `timeout_s` seconds from when its intent is durable.
 
         Raises:
@@ -251,20 +237,18 @@ class _JournaledSender:
 
         """
         number = self._first + attempt
-        intent = intent_of(key, number, request, self._digest, self._price)
-        await self._journal.intend(intent)
+        await self._journal.intend(intent_of(key, number, offer, self._digest))
         crashpoint("call.intended")
-        outcome = await self._inner.send(key, number, request, timeout_s)
+        settled = await self._inner.send(key, number, offer, timeout_s)
         crashpoint("call.answered")
-        settled = settle(outcome, self._price)
         # Nothing lets go between the outcome and this: who is cancelled here has it journaled.
-        await self._journal.settle(
-            key, number, Settled(outcome=outcome, amount=settled.amount, source=settled.source)
-        )
+        await self._journal.settle(key, number, settled)
         crashpoint("call.settled")
-        return outcome
+        return settled
 
 
-def _finished(key: CallKey, earlier: tuple[Attempt, ...], final: Settled) -> CallResult:
-    answer = None if isinstance(final.outcome, Failure) else final.outcome
-    return CallResult(key=key, attempts=(*earlier, attempt_of(final)), answer=answer)
+def _finished(key: CallKey, earlier: tuple[Attempt, ...], final: JournaledCall) -> CallResult:
+    assert final.settled is not None, "a call that is final came to something"
+    outcome = final.settled.outcome
+    answer = None if isinstance(outcome, Failure) else outcome
+    return CallResult(key=key, attempts=(*earlier, attempt_record(final)), answer=answer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from perdure.records.budget import RungChange
 from perdure.records.presentation import Plan
 from perdure.records.record import Record
 from perdure.records.request import CallKey, Failure, FailureCause, Reply, Vectors
@@ -25,6 +26,7 @@ IS_FINAL: dict[FailureCause, bool] = {
     FailureCause.QUEUE_FULL: False,
     FailureCause.UNSUPPORTED: True,
     FailureCause.FACTS_MISSING: True,
+    FailureCause.STOPPED: False,
 }
 
 assert set(IS_FINAL) == set(FailureCause)
@@ -33,13 +35,15 @@ assert set(IS_FINAL) == set(FailureCause)
 class TickOpening(Record):
     """How a tick was opened: its plan, and a hash of everything that its first call depends on.
 
-    Whoever runs the tick again runs it under this plan.
+    `rungs` are what the world records at this tick of the run's ladder. Whoever runs the tick
+    again runs it under this plan, and records the same.
     """
 
     world: str
     tick: int
     plan: Plan
     input_hash: str
+    rungs: tuple[RungChange, ...] = ()
 
 
 class Intent(Record):
@@ -60,12 +64,13 @@ class Intent(Record):
 class Settled(Record):
     """What an attempt came to, and its cost: `amount` is absent exactly when `source` is unknown.
 
-    The usage is that of the outcome.
+    The amount is for the usage of the outcome, or for `charged` where that is given.
     """
 
     outcome: Reply | Vectors | Failure
     amount: int | None = None
     source: CostSource = CostSource.UNKNOWN
+    charged: Usage | None = None
 
 
 class JournaledCall(Record):

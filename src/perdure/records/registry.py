@@ -153,7 +153,7 @@ class CallsLost(Record):
     """Attempts that were sent under `epoch` and never came to anything: each at its worst case.
 
     At most one row for each world, tick and epoch. `cost` is the sum of known amounts in
-    nano-units; `unknown_costs` counts the other attempts.
+    nano-units; `unknown_costs` counts the other attempts. `tokens` are those charged.
     """
 
     world_id: str
@@ -162,6 +162,7 @@ class CallsLost(Record):
     calls: int
     cost: int = 0
     unknown_costs: int = 0
+    tokens: int = 0
 
 
 class CallsOrphaned(Record):
@@ -169,6 +170,7 @@ class CallsOrphaned(Record):
 
     `epoch` is that under which the tick was opened; at most one row for each world, tick and epoch.
     `cost` is the sum of known amounts in nano-units; `unknown_costs` counts the other attempts.
+    `tokens` are those charged, in and out.
     """
 
     world_id: str
@@ -177,6 +179,7 @@ class CallsOrphaned(Record):
     calls: int
     cost: int = 0
     unknown_costs: int = 0
+    tokens: int = 0
 
 
 class RungTaken(Record):

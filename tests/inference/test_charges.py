@@ -129,8 +129,6 @@ def test_lost_calls_are_charged_in_full_by_epoch() -> None:
         CallsLost(
             world_id=WORLD, tick=0, epoch=1, calls=2, cost=900, unknown_costs=1, tokens=1_800
         ),
-            world_id=WORLD, tick=0, epoch=1, calls=2, cost=900, unknown_costs=1, tokens=1_800
-        ),
         CallsLost(world_id=WORLD, tick=0, epoch=3, calls=1, cost=900, tokens=900),
     )
     assert lost(tick(call(settled=replied()))) == ()

@@ -16,13 +16,6 @@ class Rung(StrEnum):
     PAUSE = "pause"
 
 
-class RungChange(Record):
-    """A rung that a world records, as taken or as lifted."""
-
-    rung: Rung
-    lifted: bool = False
-
-
 class Ladder(Record):
     """At which fraction of the budget each rung is taken, and the share of full activation kept.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from perdure.records.budget import RungChange
 from perdure.records.presentation import Plan
 from perdure.records.record import Record
 from perdure.records.request import CallKey, Failure, FailureCause, Reply, Vectors
@@ -35,15 +34,13 @@ assert set(IS_FINAL) == set(FailureCause)
 class TickOpening(Record):
     """How a tick was opened: its plan, and a hash of everything that its first call depends on.
 
-    `rungs` are what the world records at this tick of the run's ladder. Whoever runs the tick
-    again runs it under this plan, and records the same.
+    Whoever runs the tick again runs it under this plan.
     """
 
     world: str
     tick: int
     plan: Plan
     input_hash: str
-    rungs: tuple[RungChange, ...] = ()
 
 
 class Intent(Record):

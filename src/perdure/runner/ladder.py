@@ -13,13 +13,12 @@ from fractions import Fraction
 import msgspec
 
 from perdure.records.budget import Budget, Ladder, Rung
-from perdure.records.events import Degraded, Payload, Restored
 from perdure.records.presentation import Plan
 from perdure.records.record import Record
 from perdure.records.registry import BudgetChanged, LogPayload, RungAt, RungLifted, RungTaken
 from perdure.runner.expected import exact
+from perdure.trace.rungs import Rungs, in_force, lift, take
 
-Rungs = tuple[RungAt, ...]
 RungRow = RungTaken | RungLifted
 
 FULL = Plan()
@@ -39,7 +38,7 @@ class Standing(Record):
     @property
     def taken(self) -> frozenset[Rung]:
         """The rungs that are taken and not lifted."""
-        return frozenset(at.rung for at in self.rungs if at.lifted is None)
+        return in_force(self.rungs)
 
     @property
     def may_lift(self) -> bool:
@@ -92,10 +91,10 @@ def after(standing: Standing, row: LogPayload) -> Standing:
             limits = msgspec.structs.replace(budget, ladder=standing.budget.ladder)
             return msgspec.structs.replace(standing, budget=limits)
         case RungTaken(rung=rung, tick=tick):
-            rungs = _take(standing.rungs, rung, tick)
+            rungs = take(standing.rungs, rung, tick)
             return msgspec.structs.replace(standing, rungs=rungs, judged=standing.budget)
         case RungLifted(rung=rung, tick=tick):
-            return msgspec.structs.replace(standing, rungs=_lift(standing.rungs, rung, tick))
+            return msgspec.structs.replace(standing, rungs=lift(standing.rungs, rung, tick))
         case _:
             return standing
 
@@ -151,7 +150,7 @@ def due(standing: Standing, tick: int, recorded: Iterable[RungAt]) -> Due:
 
     Where the tick is paused, that is the pause alone, before the tick and instead of it.
     """
-    has = frozenset(at.rung for at in recorded if at.lifted is None)
+    has = in_force(recorded)
     wanted = in_effect(standing.rungs, tick)
     if Rung.PAUSE in wanted:
         return NOTHING_DUE if Rung.PAUSE in has else Due(degraded=(Rung.PAUSE,))
@@ -159,17 +158,6 @@ def due(standing: Standing, tick: int, recorded: Iterable[RungAt]) -> Due:
         restored=tuple(rung for rung in reversed(Rung) if rung in has and rung not in wanted),
         degraded=tuple(rung for rung in Rung if rung in wanted and rung not in has),
     )
-
-
-def recorded_after(rungs: Rungs, tick: int, payload: Payload) -> Rungs:
-    """Move what a world's record has of rungs on by one of its events."""
-    match payload:
-        case Degraded(rung=rung):
-            return _take(rungs, rung, tick)
-        case Restored(rung=rung):
-            return _lift(rungs, rung, tick)
-        case _:
-            return rungs
 
 
 def gives_more(budget: Budget, than: Budget) -> bool:
@@ -221,16 +209,3 @@ def _called_for(ladder: Ladder, total: Fraction, amount: int) -> frozenset[Rung]
     reached = [place for place, (_, part) in enumerate(fractions) if total >= exact(part) * amount]
     highest = max(reached, default=-1)
     return frozenset(rung for rung, _ in fractions[: highest + 1])
-
-
-def _take(rungs: Rungs, rung: Rung, tick: int) -> Rungs:
-    return (*rungs, RungAt(rung=rung, tick=tick))
-
-
-def _lift(rungs: Rungs, rung: Rung, tick: int) -> Rungs:
-    return tuple(
-        RungAt(rung=at.rung, tick=at.tick, lifted=tick)
-        if at.rung is rung and at.lifted is None
-        else at
-        for at in rungs
-    )

@@ -58,10 +58,19 @@ class WorldEntry(Record):
     horizon: int
 
 
+class RungAt(Record):
+    """A rung of the ladder: the tick from which it has effect, and the one from which no more."""
+
+    rung: Rung
+    tick: int
+    lifted: int | None = None
+
+
 class WorldOutcome(Record):
     """How a world ended, or where it stands. `cause` is a sentence; empty if it is completed.
 
-    `cost` is in nano-units: the sum of known amounts; `unknown_costs` counts the rest.
+    `cost` is in nano-units: the sum of known amounts; `unknown_costs` counts the rest. `rungs` are
+    those that its record tells of, in the order in which they were taken.
     """
 
     world_id: str
@@ -75,6 +84,7 @@ class WorldOutcome(Record):
     cost: int = 0
     unknown_costs: int = 0
     digest: str = ""
+    rungs: tuple[RungAt, ...] = ()
 
 
 class RunOpened(Record):

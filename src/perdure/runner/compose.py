@@ -1,8 +1,8 @@
 """A tick's events, numbered and in order, from what the tick produced. Pure.
 
-The order is fixed: what the world did; then, per job, the turn, its memories, its reflection, its
-score and its costs; then the tick's closing mark. Only content events get a content number, and
-content refers to content alone.
+The order is fixed: the rungs that are lifted or taken; what the world did; then, per job, the turn,
+its memories, its reflection, its score and its costs; then the tick's closing mark. Only content
+events get a content number, and content refers to content alone.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from perdure.records.events import (
     Batch,
     Completed,
     Cost,
+    Degraded,
     Event,
     ExposureDropped,
     Head,
@@ -25,6 +26,7 @@ from perdure.records.events import (
     Payload,
     PromptPart,
     Reflected,
+    Restored,
     ScoreGiven,
     Started,
     StimulusPublished,
@@ -37,7 +39,9 @@ from perdure.records.presentation import NeedAnswer, Plan, TurnJob, WorldDelta
 from perdure.records.record import Record
 from perdure.records.request import CallResult, Message
 from perdure.records.scenario import ModelPin
+from perdure.runner.ladder import NOTHING_DUE, Due
 from perdure.runner.vectors import pack
+from perdure.trace.rungs import PAUSE
 
 _IS_CONTENT_TYPE = {cls: IS_CONTENT[kind] for cls, kind in KIND_OF.items()}
 
@@ -49,7 +53,8 @@ class TickResult(Record):
 
     `outcomes` and `scores` are in job order; a score is absent where nothing was to be scored.
     `calls` holds the model calls by job, each with the model role it used; the world's own are
-    under -1. `unanswered` counts the jobs that called a model and got no reply at all.
+    under -1. `unanswered` counts the jobs that called a model and got no reply at all. `due` are
+    the rungs that the tick records.
     """
 
     tick: int
@@ -62,6 +67,7 @@ class TickResult(Record):
     calls: Mapping[int, Sequence[RoleAndResult]]
     unanswered: int
     last: bool
+    due: Due = NOTHING_DUE
 
 
 def compose(result: TickResult, head: Head, pins: Mapping[str, ModelPin]) -> Batch:
@@ -69,6 +75,10 @@ def compose(result: TickResult, head: Head, pins: Mapping[str, ModelPin]) -> Bat
     writer = _Writer(result.tick, head)
     if result.tick == 0:
         writer.add(Started())
+    for rung in result.due.restored:
+        writer.add(Restored(rung=rung))
+    for rung in result.due.degraded:
+        writer.add(Degraded(rung=rung))
     for stimulus in result.delta.stimuli:
         writer.add(StimulusPublished(stimulus=stimulus))
     for intervention in result.delta.interventions:
@@ -189,3 +199,10 @@ def _costs(
                 usage_impossible=attempt.usage_impossible,
             )
             writer.add(cost, persona)
+
+
+def pause(head: Head) -> Batch:
+    """Make the batch that says, between ticks, that the run is paused before the next one."""
+    writer = _Writer(head.tick + 1, head)
+    writer.add(PAUSE)
+    return Batch(events=tuple(writer.events))

@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
+from perdure.records.budget import Rung
 from perdure.records.events import (
     AnswerGiven,
     Cost,
+    Degraded,
     Event,
     ExposureDropped,
     InterventionApplied,
     MemoryFormed,
     Reflected,
+    Restored,
     ScoreGiven,
     StimulusPublished,
     TickClosed,
@@ -34,8 +37,10 @@ from perdure.records.presentation import (
     Stimulus,
     WorldDelta,
 )
+from perdure.runner.ladder import NOTHING_DUE, Due
 from perdure.runner.ledger import Spend, spend_of
 from perdure.runner.vectors import unpack
+from perdure.trace.rungs import PAUSE
 
 ReadBlob = Callable[[str], bytes]
 
@@ -54,7 +59,10 @@ class PastTurn:
 
 @dataclass
 class PastTick:
-    """One closed tick: what the step was given and gave, the turns taken, the events themselves."""
+    """One closed tick: what the step was given and gave, the turns taken, the events themselves.
+
+    `due` are the rungs that it recorded.
+    """
 
     tick: int
     plan: Plan
@@ -65,6 +73,7 @@ class PastTick:
     calls: int
     spend: Spend
     events: tuple[Event, ...]
+    due: Due = NOTHING_DUE
 
     @property
     def completed(self) -> tuple[CompletedTurn, ...]:
@@ -81,9 +90,14 @@ class PastTick:
 
 
 def past_ticks(events: Iterable[Event], blob: ReadBlob) -> Iterator[PastTick]:
-    """Gather a world's events, in order, into its closed ticks. `blob` reads bytes by hash."""
+    """Gather a world's events, in order, into its closed ticks. `blob` reads bytes by hash.
+
+    A pause is between ticks, and in none of them.
+    """
     gathering = _Gathering(blob)
     for event in events:
+        if event.payload == PAUSE:
+            continue
         gathering.add(event)
         if isinstance(event.payload, TickClosed):
             yield gathering.close(event.payload)
@@ -103,6 +117,8 @@ class _Gathering:
         self._presentations: list[Presentation] = []
         self._turns: dict[int, PastTurn] = {}
         self._costs: list[Cost] = []
+        self._restored: list[Rung] = []
+        self._degraded: list[Rung] = []
 
     def add(self, event: Event) -> None:
         self._events.append(event)
@@ -117,6 +133,10 @@ class _Gathering:
                 self._answers.append(_answer(answer, self._blob))
             case Cost() as cost:
                 self._costs.append(cost)
+            case Restored(rung=rung):
+                self._restored.append(rung)
+            case Degraded(rung=rung):
+                self._degraded.append(rung)
             case _:
                 self._add_turn(event)
 
@@ -156,6 +176,7 @@ class _Gathering:
             calls=sum(cost.attempt == 0 for cost in self._costs),
             spend=spend_of(self._costs),
             events=tuple(self._events),
+            due=Due(restored=tuple(self._restored), degraded=tuple(self._degraded)),
         )
 
 

@@ -49,10 +49,10 @@ class MemoryPartition:
         return self._world.head
 
     async def append(self, batch: Batch, *, epoch: int, log_head: LogHead) -> Head:
-        """Write one whole tick with its blobs and the run log's head.
+        """Write one whole tick, or a pause, with its blobs and the run log's head.
 
         Raises:
-            InternalError: the batch is not one whole tick that continues the record.
+            InternalError: the batch is neither of these, or does not continue the record.
             StaleWriterError: another epoch has claimed the partition.
 
         """

@@ -86,10 +86,10 @@ class PartitionFile:
         return cls(database, walker.head, epoch)
 
     def append(self, batch: Batch, *, epoch: int, log_head: LogHead) -> Head:
-        """Write one whole tick, with its blobs and the run log's head, durably and at once.
+        """Write one whole tick, or a pause, with its blobs and the run log's head, durably.
 
         Raises:
-            InternalError: the batch is not one whole tick that continues the record.
+            InternalError: the batch is neither of these, or does not continue the record.
             StaleWriterError: another epoch has claimed the partition.
             StorageFullError: there was no room; nothing was written, and it can be tried again.
             StorageError: storage failed; this partition is not written again by this process.

@@ -29,8 +29,10 @@ class Partition(Protocol):
     async def append(self, batch: Batch, *, epoch: int, log_head: LogHead) -> Head:
         """Write one whole tick with its blobs and the run log's head, durably and at once.
 
+        A batch of one event, a pause, may stand between ticks; it closes none.
+
         Raises:
-            InternalError: the batch is not one whole tick that continues the record.
+            InternalError: the batch is neither of these, or does not continue the record.
             StaleWriterError: another epoch has claimed the partition.
             StorageFullError: there was no room; nothing was written, and it can be tried again.
             StorageError: storage failed; this partition is not written again by this process.

@@ -1,7 +1,7 @@
 """What a world's events must say together, tick by tick. Pure.
 
 The chain proves that events are what was written; these rules prove that what was written is a
-record: begun once, whole ticks, one outcome for every job, ended once.
+record: begun once, whole ticks, one outcome for every job, each rung taken once, ended once.
 """
 
 from __future__ import annotations
@@ -12,15 +12,18 @@ from perdure.records.events import (
     AnswerGiven,
     Completed,
     Cost,
+    Degraded,
     Event,
     MemoryFormed,
     Reflected,
+    Restored,
     ScoreGiven,
     Started,
     TickClosed,
     Turn,
     TurnNotTaken,
 )
+from perdure.trace.rungs import PAUSE, Rungs, in_force, recorded_after
 
 
 class Tally:
@@ -36,6 +39,11 @@ class Tally:
         self.turns_failed = 0
         self.cost = 0
         self.unknown_costs = 0
+        self.rungs: Rungs = ()
+        self._is_started = False
+        # Whether a tick is open, and whether it has more than what stands at its head.
+        self._is_open = False
+        self._has_work = False
         self._jobs: Counter[int] = Counter()
         self._cost_jobs: set[int] = set()
         self._turns: set[int | None] = set()
@@ -47,14 +55,33 @@ class Tally:
     def _misplaced(self, event: Event) -> str | None:
         if event.tick >= self.horizon:
             return f"its tick {event.tick} is past the world's horizon"
-        if isinstance(event.payload, Started) is not (event.seq == 0):
-            return "a world starts with its first event and only there"
         if self.completed and not isinstance(event.payload, TickClosed):
             return "it follows the world's completion"
+        if isinstance(event.payload, Degraded | Restored):
+            return self._misplaced_rung(event.payload)
+        if isinstance(event.payload, Started) is self._is_started:
+            return "a world starts with the first event of its first tick and only there"
+        if PAUSE.rung in in_force(self.rungs) and not isinstance(event.payload, Started):
+            return "the world is paused"
+        return None
+
+    def _misplaced_rung(self, payload: Degraded | Restored) -> str | None:
+        known = in_force(self.rungs)
+        if isinstance(payload, Degraded) and payload.rung in known:
+            return f"its rung {payload.rung} was taken already"
+        if isinstance(payload, Restored) and payload.rung not in known:
+            return f"its rung {payload.rung} was not taken"
+        if PAUSE.rung in known and payload != Restored(rung=PAUSE.rung):
+            return "the world is paused"
+        if payload != PAUSE and not self._is_started:
+            return "a world starts with the first event of its first tick and only there"
+        if self._has_work or (payload == PAUSE and self._is_open):
+            return "a rung stands at the head of its tick, and a pause between ticks"
         return None
 
     def _take(self, event: Event) -> str | None:
         wrong = None
+        self._move(event)
         match event.payload:
             case Turn() | TurnNotTaken() as turn:
                 wrong = self._count(event, turn)
@@ -70,6 +97,13 @@ class Tally:
             case _:
                 pass
         return wrong
+
+    def _move(self, event: Event) -> None:
+        payload = event.payload
+        self.rungs = recorded_after(self.rungs, event.tick, payload)
+        self._is_started = self._is_started or isinstance(payload, Started)
+        self._is_open = payload != PAUSE and not isinstance(payload, TickClosed)
+        self._has_work = self._is_open and not isinstance(payload, Started | Degraded | Restored)
 
     def _count(self, event: Event, turn: Turn | TurnNotTaken) -> str | None:
         self._jobs[turn.job] += 1

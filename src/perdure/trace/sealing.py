@@ -1,5 +1,6 @@
 """Sealing a batch: from events to rows with their hashes. Pure; the heart of every store.
 
+A batch is one whole tick, or the one event that stands between ticks: a pause.
 A batch that breaks the record's rules is our bug and is refused before anything is written.
 """
 
@@ -10,13 +11,15 @@ from typing import NamedTuple
 
 from perdure.base.canonical import encode
 from perdure.base.errors import InternalError
-from perdure.records.events import IS_CONTENT, KIND_OF, Batch, Event, Head
+from perdure.records.events import IS_CONTENT, KIND_OF, Batch, Degraded, Event, Head, TickClosed
 from perdure.records.record import Record
 from perdure.trace.chain import DIGEST_START, EVENT_PREFIX, NO_CONTENT, chain_start, digest_step
+from perdure.trace.rungs import is_pause
 
 Row = tuple[int, int, str, str, int | None, bytes, bytes]
 
-_CLOSING = "tick_closed"
+_CLOSING = KIND_OF[TickClosed]
+_DEGRADED = KIND_OF[Degraded]
 pack = EVENT_PREFIX.pack
 
 _KINDS: dict[type[Record], tuple[str, bytes, bool]] = {
@@ -41,7 +44,8 @@ def seal(head: Head, batch: Batch) -> Sealed:
     """Check a batch against the head that it continues, encode it and hash it.
 
     Raises:
-        InternalError: the batch is not one whole tick that continues the record without a gap.
+        InternalError: the batch is neither one whole tick that continues the record without a
+            gap, nor a pause that does.
 
     """
     tick = _check_shape(head, batch.events)
@@ -75,10 +79,9 @@ def seal(head: Head, batch: Batch) -> Sealed:
             contents.append(framed)
             content += 1
         rows.append((seq, tick, kind, persona, number, encoded, chain))
-    if rows[-1][2] != _CLOSING or sum(row[2] == _CLOSING for row in rows) != 1:
-        raise InternalError(f"The batch of tick {tick} does not end with its one {_CLOSING}.")
+    closed = tick if _closes(tick, rows, batch.blobs) else head.tick
     digest = digest_step(bytes.fromhex(head.digest), contents).hex()
-    sealed = Head(seq=seq, chain=chain.hex(), content=content, digest=digest, tick=tick)
+    sealed = Head(seq=seq, chain=chain.hex(), content=content, digest=digest, tick=closed)
     return Sealed(rows, _check_blobs(batch.blobs), sealed)
 
 
@@ -89,6 +92,19 @@ def _check_shape(head: Head, events: tuple[Event, ...]) -> int:
     if tick != head.tick + 1:
         raise InternalError(f"Tick {tick} cannot follow tick {head.tick}.")
     return tick
+
+
+def _closes(tick: int, rows: list[Row], blobs: dict[str, bytes]) -> bool:
+    """Say whether a batch is a whole tick, and not a pause before it."""
+    kinds = [row[2] for row in rows]
+    pauses = _DEGRADED in kinds and any(is_pause(row[2], row[5]) for row in rows)
+    if pauses and len(rows) == 1 and not blobs:
+        return False
+    if pauses:
+        raise InternalError(f"The batch of tick {tick} holds a pause, which stands alone.")
+    if kinds[-1] != _CLOSING or kinds.count(_CLOSING) != 1:
+        raise InternalError(f"The batch of tick {tick} does not end with its one {_CLOSING}.")
+    return True
 
 
 def _check_blobs(blobs: dict[str, bytes]) -> list[tuple[bytes, bytes]]:

@@ -13,6 +13,7 @@ import msgspec
 from perdure.base.errors import PerdureError
 from perdure.records.record import Record
 from perdure.trace.reader import RunReader
+from perdure.trace.rungs import wrong_rungs
 from perdure.trace.verify_registry import Finding, each_once, read_or_find
 from perdure.trace.verify_world import Known, WorldReport, check_world
 
@@ -48,6 +49,9 @@ def verify(folder: Path) -> RunReport:
         findings: list[Finding] = []
         worlds = read_or_find(lambda: reader.worlds, findings, "registry") or ()
         log = read_or_find(reader.run_log, findings, "run log")
+        wrong = wrong_rungs(row.payload for row in log or ())
+        if wrong is not None:
+            findings.append(Finding(where="run log", wrong=wrong))
         outcomes = read_or_find(lambda: reader.outcomes, findings, "registry") or {}
         witnesses = read_or_find(reader.witnesses, findings, "registry") or {}
         personas = read_or_find(lambda: reader.personas, findings, "registry")

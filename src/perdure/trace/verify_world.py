@@ -16,6 +16,7 @@ from perdure.trace.reader import RunReader
 from perdure.trace.rows import read_head, read_header, read_rows
 from perdure.trace.rules import Tally, cited
 from perdure.trace.run_log import StoredLog
+from perdure.trace.rungs import Rungs, unlogged_rung
 from perdure.trace.verify_registry import Finding
 from perdure.trace.walk import Walker, walked
 
@@ -99,6 +100,7 @@ def _check(
     wrong = (
         _wrong_blob(database)
         or _wrong_log(reader, log_head, known.log)
+        or _wrong_rungs(reader, tally.rungs, known)
         or _wrong_outcome(known, walker.head, tally)
     )
     return _findings(name, wrong)
@@ -166,6 +168,13 @@ def _wrong_log(
     return f"It was written when the run log had a row {log_head.seq} that is not there now."
 
 
+def _wrong_rungs(reader: RunReader, rungs: Rungs, known: Known) -> str | None:
+    if known.log is None or not rungs:
+        return None
+    # Read again: a run that is live has gone on since. What it logged then it has logged still.
+    return unlogged_rung(rungs, reader.log)
+
+
 def _wrong_outcome(known: Known, head: Head, tally: Tally) -> str | None:
     outcome = known.outcome
     if outcome is None:
@@ -178,7 +187,21 @@ def _wrong_outcome(known: Known, head: Head, tally: Tally) -> str | None:
         return None
     if outcome.digest not in {"", head.digest}:
         return "The registry has another digest than the record."
-    return _wrong_turns(outcome, tally) or _wrong_cost(outcome, tally)
+    return (
+        _wrong_turns(outcome, tally)
+        or _wrong_cost(outcome, tally)
+        or _wrong_noted_rungs(known, head, tally)
+    )
+
+
+def _wrong_noted_rungs(known: Known, head: Head, tally: Tally) -> str | None:
+    outcome, witness = known.outcome, known.witness
+    # A pause is no tick: a record that is ahead of its witness may have one that is not noted yet.
+    if outcome is None or witness is None or witness.seq != head.seq:
+        return None
+    if outcome.rungs == tally.rungs:
+        return None
+    return "The registry has other rungs of it than its record."
 
 
 def _wrong_turns(outcome: WorldOutcome, tally: Tally) -> str | None:

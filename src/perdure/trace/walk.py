@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from perdure.base.errors import DamagedRecordError
 from perdure.records.events import IS_CONTENT, Head
 from perdure.trace.chain import chain_step, digest_step, frame
+from perdure.trace.rungs import is_pause
 from perdure.trace.sealing import Row, first_head
 
 CLOSING = "tick_closed"
@@ -74,8 +75,8 @@ class Walker:
             self._contents.append(framed)
             self.content += 1
         self._chain, self.seq = chain, seq
-        self._whole = kind == CLOSING
-        if self._whole:
+        self._whole = kind == CLOSING or (self._whole and is_pause(kind, payload))
+        if kind == CLOSING:
             self._digest = digest_step(self._digest, self._contents)
             self._contents.clear()
             self.tick = tick

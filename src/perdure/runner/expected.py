@@ -1,0 +1,127 @@
+"""How many calls a tick makes before it is run. Pure.
+
+With our own world and agent that follows from the schedule; a world or an agent of the user's own
+is taken to do in a tick what it did at most in one so far.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+
+import msgspec
+
+from perdure.records.events import Cost
+from perdure.records.presentation import Plan
+from perdure.records.record import Record
+from perdure.records.scenario import AgentSettings, Scenario
+from perdure.runner.estimates import RoleAndPurpose, calls_of
+
+Numbers = Mapping[RoleAndPurpose, int]
+
+
+class Needs(Record):
+    """How many calls a tick makes of each role and purpose, under a plan that restrains nothing.
+
+    `whole` are made under every plan (survey waves), `thinned` in proportion to the plan's
+    activation, `optional` likewise and only if the plan has optional work.
+    """
+
+    whole: Numbers = msgspec.field(default_factory=dict)
+    thinned: Numbers = msgspec.field(default_factory=dict)
+    optional: Numbers = msgspec.field(default_factory=dict)
+
+
+NO_NEEDS = Needs()
+
+
+NeedsOf = Callable[[str, int], Needs]
+
+# The calls that our own world and agent make.
+TURN: RoleAndPurpose = ("tier_a", "turn")
+REFLECTION: RoleAndPurpose = ("tier_b", "reflection")
+
+# Chances are kept to this precision, so that a long schedule does not make them ever longer.
+_PRECISION = 1_000_000_000
+
+
+def exact(number: float) -> Fraction:
+    """Read a number as it is written: 0.95 is 95 hundredths, and not the float nearest to them."""
+    return Fraction(str(number))
+
+
+def calls_under(needs: Needs, plan: Plan) -> dict[RoleAndPurpose, int]:
+    """Count the calls that a tick makes under a plan, rounded up."""
+    share = exact(plan.activation)
+    numbers = Counter(needs.whole)
+    for part in (needs.thinned, needs.optional if plan.optional_work else {}):
+        numbers.update({kind: math.ceil(number * share) for kind, number in part.items()})
+    return dict(numbers)
+
+
+def calls_left(needs: Needs, plan: Plan, begun: Numbers) -> dict[RoleAndPurpose, int]:
+    """Count the calls that an open tick still makes, given those that it has begun."""
+    numbers = calls_under(needs, plan)
+    return {kind: max(0, number - begun.get(kind, 0)) for kind, number in numbers.items()}
+
+
+def schedule(scenario: Scenario, agent: AgentSettings, personas: int) -> dict[int, Needs]:
+    """Count the calls of the survey world and the persona agent, for that many personas.
+
+    The result has an entry for every tick that makes any. How many personas are active, and how
+    many of them reflect, is what is expected, rounded up.
+    """
+    active = math.ceil(personas * exact(scenario.activation))
+    reflecting = _reflecting(scenario, agent)
+    needs: dict[int, Needs] = {}
+    for tick in sorted({*scenario.waves, *reflecting}):
+        reflections = math.ceil(personas * reflecting.get(tick, 0))
+        needs[tick] = Needs(
+            whole={TURN: personas} if tick in scenario.waves else {},
+            thinned={TURN: active} if tick in reflecting else {},
+            optional={REFLECTION: reflections} if reflections else {},
+        )
+    return needs
+
+
+def _reflecting(scenario: Scenario, agent: AgentSettings) -> dict[int, Fraction]:
+    """Give the chance that a persona reflects, at every tick that shows something."""
+    every, chance = agent.reflect_every, exact(scenario.activation)
+    # How likely it is that so many turns have shown something since the last reflection.
+    since = [Fraction(1)] + [Fraction(0)] * (every - 1)
+    found = {}
+    for tick in sorted(int(key) for key, claims in scenario.exposures.items() if claims):
+        found[tick] = chance * since[-1] if every > 0 else Fraction(0)
+        moved = [since[-1], *since[:-1]]
+        since = [
+            (chance * there + (1 - chance) * here).limit_denominator(_PRECISION)
+            for there, here in zip(moved, since, strict=True)
+        ]
+    return found
+
+
+class Seen:
+    """The most calls that a tick made so far, by world: for worlds without a known schedule."""
+
+    def __init__(self, before_any: NeedsOf) -> None:
+        """Start with nothing seen; `before_any` is asked until some world has closed a tick."""
+        self._before_any = before_any
+        self._by_world: dict[str, Counter[RoleAndPurpose]] = {}
+        self._of_all: Counter[RoleAndPurpose] = Counter()
+
+    def note(self, world_id: str, numbers: Numbers) -> None:
+        """Take note of a tick's calls by role and purpose."""
+        self._by_world[world_id] = self._by_world.get(world_id, Counter()) | Counter(numbers)
+        self._of_all |= Counter(numbers)
+
+    def needs(self, world_id: str, tick: int) -> Needs:
+        """Say what a world's tick is taken to need. What a plan thins of it is not known: all."""
+        most = self._by_world.get(world_id) or self._of_all
+        return Needs(thinned=most) if most else self._before_any(world_id, tick)
+
+
+def numbers_of(costs: Iterable[Cost]) -> dict[RoleAndPurpose, int]:
+    """Count the calls of a tick by role and purpose, from its costs in the order of its record."""
+    return dict(Counter((calls[0].role, calls[0].purpose) for calls in calls_of(costs)))

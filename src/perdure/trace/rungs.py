@@ -1,0 +1,90 @@
+"""What a record says of rungs: which were taken, from which tick on, and which were lifted. Pure.
+
+A rung that takes effect stands at the head of its tick. A pause has no tick to stand in: it is the
+one event between ticks, and its tick is the one that does not open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from perdure.base.canonical import encode
+from perdure.records.budget import Rung
+from perdure.records.events import KIND_OF, Degraded, Payload, Restored
+from perdure.records.registry import LogPayload, RungAt, RungLifted, RungTaken
+
+Rungs = tuple[RungAt, ...]
+
+PAUSE = Degraded(rung=Rung.PAUSE)
+
+_PAUSE_KIND, _PAUSE_BYTES = KIND_OF[Degraded], encode(PAUSE)
+
+
+def is_pause(kind: str, payload: bytes) -> bool:
+    """Say whether a stored event is a pause."""
+    return kind == _PAUSE_KIND and payload == _PAUSE_BYTES
+
+
+def in_force(rungs: Iterable[RungAt]) -> frozenset[Rung]:
+    """List the rungs that were taken and not lifted since."""
+    return frozenset(at.rung for at in rungs if at.lifted is None)
+
+
+def take(rungs: Rungs, rung: Rung, tick: int) -> Rungs:
+    """Add a rung that has effect from a tick on."""
+    return (*rungs, RungAt(rung=rung, tick=tick))
+
+
+def lift(rungs: Rungs, rung: Rung, tick: int) -> Rungs:
+    """Mark a rung as having no effect from a tick on."""
+    return tuple(
+        RungAt(rung=at.rung, tick=at.tick, lifted=tick)
+        if at.rung is rung and at.lifted is None
+        else at
+        for at in rungs
+    )
+
+
+def recorded_after(rungs: Rungs, tick: int, payload: Payload) -> Rungs:
+    """Move what a world's record says of rungs on by one of its events."""
+    match payload:
+        case Degraded(rung=rung):
+            return take(rungs, rung, tick)
+        case Restored(rung=rung):
+            return lift(rungs, rung, tick)
+        case _:
+            return rungs
+
+
+def wrong_rungs(log: Iterable[LogPayload]) -> str | None:
+    """Say what is wrong with the rungs of a run log: each is taken once until it is lifted."""
+    rungs: Rungs = ()
+    reached = 0
+    for row in log:
+        if not isinstance(row, RungTaken | RungLifted):
+            continue
+        if row.tick < reached:
+            return f"The rung {row.rung} moves at tick {row.tick}, after one moved at {reached}."
+        if isinstance(row, RungTaken):
+            if row.rung in in_force(rungs):
+                return f"The rung {row.rung} is taken at tick {row.tick}, and was taken already."
+            rungs = take(rungs, row.rung, row.tick)
+        else:
+            if row.rung not in in_force(rungs):
+                return f"The rung {row.rung} is lifted at tick {row.tick}, and was not taken."
+            rungs = lift(rungs, row.rung, row.tick)
+        reached = row.tick
+    return None
+
+
+def unlogged_rung(rungs: Iterable[RungAt], log: Iterable[LogPayload]) -> str | None:
+    """Say which rung of a world's record the run did not take, or lift, at that tick."""
+    rows = tuple(log)
+    taken = {(row.rung, row.tick) for row in rows if isinstance(row, RungTaken)}
+    lifted = {(row.rung, row.tick) for row in rows if isinstance(row, RungLifted)}
+    for at in rungs:
+        if (at.rung, at.tick) not in taken:
+            return f"It has the rung {at.rung} from tick {at.tick} on, and the run log has not."
+        if at.lifted is not None and (at.rung, at.lifted) not in lifted:
+            return f"Its rung {at.rung} is lifted at tick {at.lifted}, and that of the run is not."
+    return None

@@ -23,8 +23,9 @@ from perdure.records.study import ModelSpec, PopulationSpec, Study
 from perdure.records.usage import Price
 from perdure.runner.assembly import entry_for, parts_of
 from perdure.runner.config import RunConfig
-from perdure.runner.reconcile import reconcile
+from perdure.runner.reconcile import reconcile, was_stopped_cleanly
 from perdure.runner.session import Session, conduct
+from perdure.runner.spending import take_up
 from perdure.study.identity import expand
 from perdure.testing import ScriptedProvider, SkippingClock
 from perdure.testing.contracts import example_header, example_personas
@@ -144,6 +145,7 @@ def run_in_memory(
         )
         cells = expand(config.study, config.population)
         log: tuple[LogPayload, ...] = ()
+        earlier: tuple[LogPayload, ...] = ()
         if after is None:
             partitions = MemoryPartitions()
             registry = await MemoryRegistry.create(
@@ -154,13 +156,22 @@ def run_in_memory(
             )
         else:
             partitions = after.partitions
-            log = tuple(row.payload for row in after.run.log)
+            log = earlier = tuple(row.payload for row in after.run.log)
             registry = await MemoryRegistry.open(after.run)
         calls = after.calls if after is not None else MemoryCalls()
         host = JournaledHost(inner, MemoryJournal(calls, registry.epoch))
         if after is not None:
             await reconcile(host=host, registry=registry, reading=partitions, log=log, afresh=False)
             log = tuple(row.payload for row in registry.run.log)
+        spending = await take_up(
+            config.study,
+            cells,
+            host,
+            log,
+            personas=len(config.population.personas),
+            clock=time,
+            clean=was_stopped_cleanly(earlier),
+        )
         session = Session(
             config=config,
             cells=cells,
@@ -169,6 +180,7 @@ def run_in_memory(
             registry=registry,
             partitions=partitions,
             clock=time,
+            spending=spending,
             log=log,
         )
         if before is not None:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TypeVar
 
 from perdure.inference.offer import Offer
+from perdure.inference.reservations import Amounts
 from perdure.inference.settlement import attempt_of, tokens_charged, tokens_of
 from perdure.records.journal import IS_FINAL, Intent, JournaledCall, OpenTick, Settled
 from perdure.records.record import Record
@@ -47,6 +48,11 @@ def recall(calls: Sequence[JournaledCall], request: str) -> Recalled | None:
     )
 
 
+def spent(settled: Settled) -> Amounts:
+    """Count what an attempt took of the budget."""
+    return Amounts(money=settled.amount or 0, calls=1, tokens=tokens_charged(settled))
+
+
 def is_final(settled: Settled) -> bool:
     """Say whether an attempt ended its call for ever."""
     outcome = settled.outcome
@@ -64,7 +70,13 @@ def intent_of(key: CallKey, attempt: int, offer: Offer, digest: str) -> Intent:
     amount = offer.worst_amount
     source = CostSource.UNKNOWN if amount is None else CostSource.PRICE_TABLE
     return Intent(
-        key=key, attempt=attempt, request=digest, worst=offer.worst, amount=amount, source=source
+        key=key,
+        attempt=attempt,
+        request=digest,
+        worst=offer.worst,
+        role=offer.request.role,
+        amount=amount,
+        source=source,
     )
 
 

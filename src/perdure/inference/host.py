@@ -13,19 +13,19 @@ from typing import Protocol
 from perdure.base.chance import Stream
 from perdure.base.clock import Clock, SystemClock
 from perdure.base.errors import InternalError
+from perdure.inference.charges import spent
 from perdure.inference.gate import Gate
 from perdure.inference.limits import Limits
 from perdure.inference.offer import Bounds, Offer, worst_case
 from perdure.inference.overdue import Overdue
 from perdure.inference.provider import Checkable, Provider
-from perdure.inference.reservations import NOTHING, Amounts, Ceilings, Reservation, Reservations
+from perdure.inference.reservations import NOTHING, Ceilings, Reservation, Reservations
 from perdure.inference.retry import STOPS_RUN, RetryPolicy, attempt_timeout, wait_before_retry
 from perdure.inference.settlement import (
     attempt_of,
     is_above,
     settle,
     tariff_for,
-    tokens_charged,
 )
 from perdure.records.journal import Settled
 from perdure.records.record import Record
@@ -293,8 +293,7 @@ class InferenceHost:
         except BaseException:
             reservation.abandon()
             raise
-        charged = Amounts(money=settled.amount or 0, calls=1, tokens=tokens_charged(settled))
-        reservation.settle(charged)
+        reservation.settle(spent(settled))
         if (used := settled.outcome.usage) is not None and is_above(used, offer.worst):
             self._bounds.learn(offer.request.role, offer.worst, used)
         return settled

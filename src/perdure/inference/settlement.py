@@ -63,6 +63,10 @@ def tariff_for(provider: str, price: Price | None, bound: Price | None) -> Tarif
     return FREE if provider in FREE_PROVIDERS else None
 
 
+# Failures of attempts that never left this machine: they are no call to anybody.
+UNSENT = frozenset({FailureCause.QUEUE_FULL, FailureCause.STOPPED})
+
+
 def settle(outcome: Reply | Vectors | Failure, worst: Usage, tariff: Tariff | None) -> Settled:
     """Decide what an attempt is charged, from its outcome and what it may have used at most."""
     usage = outcome.usage

@@ -46,6 +46,7 @@ class TickOpening(Record):
 class Intent(Record):
     """One attempt that is about to be sent: `request` is the hash of the request, in hex.
 
+    `role` is the model role that is asked.
     `worst` is what it may use at most. `amount` is what that would cost, in nano-units, absent
     exactly when `source` is unknown.
     """
@@ -54,6 +55,7 @@ class Intent(Record):
     attempt: int
     request: str
     worst: Usage
+    role: str = ""
     amount: int | None = None
     source: CostSource = CostSource.UNKNOWN
 

@@ -27,11 +27,12 @@ from perdure.records.registry import LogPayload, RunEntry, RunForced, TransportM
 from perdure.records.result import RunResult
 from perdure.runner.config import RunConfig
 from perdure.runner.history import History, look_back
-from perdure.runner.meter import Observer
+from perdure.runner.meter import Observer, latest
 from perdure.runner.plugins import PluginParts
-from perdure.runner.reconcile import reconcile
+from perdure.runner.reconcile import reconcile, was_stopped_cleanly
 from perdure.runner.respondents import host_for
 from perdure.runner.session import Session, conduct
+from perdure.runner.spending import take_up
 from perdure.study.identity import Cell, expand, input_hashes
 from perdure.trace.files import make_folder
 from perdure.trace.journal import Journal
@@ -147,6 +148,17 @@ async def _govern(
             log = past.log
             if past.begun:
                 log = await _take_up(past, journaled, registry, partitions)
+            said = latest(folder) if past.begun else None
+            spending = await take_up(
+                config.study,
+                cells,
+                journaled,
+                log,
+                personas=len(config.population.personas),
+                clock=clock,
+                worked_s=said.worked_s if said is not None else 0.0,
+                clean=was_stopped_cleanly(past.log),
+            )
             result = await conduct(
                 Session(
                     config=config,
@@ -156,6 +168,7 @@ async def _govern(
                     registry=registry,
                     partitions=partitions,
                     clock=clock,
+                    spending=spending,
                     observer=observer,
                     folder=folder,
                     log=log,

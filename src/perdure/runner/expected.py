@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from typing import Protocol
 
 import msgspec
 
 from perdure.records.events import Cost
 from perdure.records.presentation import Plan
 from perdure.records.record import Record
-from perdure.records.scenario import AgentSettings, Scenario
+from perdure.records.scenario import AgentSettings, Header, Scenario
 from perdure.runner.estimates import RoleAndPurpose, calls_of
 
 Numbers = Mapping[RoleAndPurpose, int]
@@ -125,3 +126,41 @@ class Seen:
 def numbers_of(costs: Iterable[Cost]) -> dict[RoleAndPurpose, int]:
     """Count the calls of a tick by role and purpose, from its costs in the order of its record."""
     return dict(Counter((calls[0].role, calls[0].purpose) for calls in calls_of(costs)))
+
+
+class Schedule(Protocol):
+    """Says what the ticks of a run's worlds need, and learns from those that closed."""
+
+    def needs(self, world_id: str, tick: int) -> Needs:
+        """Say what a world's tick is taken to need."""
+        ...
+
+    def note(self, world_id: str, numbers: Numbers) -> None:
+        """Take note of a tick's calls by role and purpose."""
+        ...
+
+
+class Known:
+    """The schedule of our own worlds and agent: it follows from the study."""
+
+    def __init__(self, by_world: Mapping[str, Mapping[int, Needs]]) -> None:
+        self._by_world = by_world
+
+    def needs(self, world_id: str, tick: int) -> Needs:
+        """Say what a world's tick needs."""
+        return self._by_world[world_id].get(tick, NO_NEEDS)
+
+    def note(self, world_id: str, numbers: Numbers) -> None:
+        """Learn nothing: it is known."""
+
+
+def schedule_of(agent: AgentSettings, headers: Sequence[Header], personas: int) -> Schedule:
+    """Choose how the calls of a run's ticks are foreseen: as scheduled, or from those seen."""
+    by_scenario = {
+        header.scenario.id: schedule(header.scenario, agent, personas) for header in headers
+    }
+    known = Known({header.world_id: by_scenario[header.scenario.id] for header in headers})
+    own = [agent.agent, *(header.scenario.world for header in headers)]
+    if all(name.startswith("perdure.") for name in own):
+        return known
+    return Seen(known.needs)

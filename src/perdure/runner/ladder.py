@@ -160,6 +160,15 @@ def due(standing: Standing, tick: int, recorded: Iterable[RungAt]) -> Due:
     )
 
 
+def recorded(rungs: Rungs, tick: int, due: Due) -> Rungs:
+    """Move what a world's record says of rungs on by what it recorded at a tick."""
+    for rung in due.restored:
+        rungs = lift(rungs, rung, tick)
+    for rung in due.degraded:
+        rungs = take(rungs, rung, tick)
+    return rungs
+
+
 def gives_more(budget: Budget, than: Budget) -> bool:
     """Say whether a budget gives more room than another one, in anything that it limits."""
     limits: Sequence[tuple[float | None, float | None]] = (

@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import msgspec
+
 from perdure.base.canonical import encode
 from perdure.base.clock import Clock
 from perdure.records.registry import WorldEntry, WorldOutcome, WorldState
@@ -17,6 +19,7 @@ Observer = Callable[[Progress], None]
 STATUS_NAME = "status.json"
 OBSERVE_EVERY_S = 0.25
 WRITE_EVERY_S = 1.0
+_STATUS_BYTES_MAX = 65_536
 
 
 def progress(
@@ -29,6 +32,7 @@ def progress(
     retries: int,
     currency: str,
     elapsed_s: float,
+    worked_s: float,
 ) -> Progress:
     """Compute a moment of a run from where its worlds stand. Pure.
 
@@ -55,9 +59,19 @@ def progress(
         unknown_costs=spend.unknown,
         currency=currency,
         elapsed_s=elapsed_s,
+        worked_s=worked_s,
         left_s=elapsed_s * (ticks - closed) / closed if closed else None,
         pid=os.getpid(),
     )
+
+
+def latest(folder: Path) -> Progress | None:
+    """Read what a run last said of itself; None if it has not said anything readable."""
+    try:
+        with (folder / STATUS_NAME).open("rb") as file:
+            return msgspec.json.decode(file.read(_STATUS_BYTES_MAX), type=Progress)
+    except (OSError, msgspec.MsgspecError):
+        return None  # a glance, renewed every second: the record itself holds what counts
 
 
 class Meter:

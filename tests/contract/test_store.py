@@ -16,6 +16,8 @@ from tests.support.runs import (
     entry,
     full_batch,
     header,
+    pause_batch,
+    resumed_batch,
     small_batch,
     world_entry,
 )
@@ -25,8 +27,9 @@ from perdure.records.events import Batch, Head
 from perdure.records.registry import RunOpened, RunPaused, WorldOutcome, WorldState
 from perdure.trace.memory import MemoryPartitions, MemoryRegistry
 from perdure.trace.partitions import FolderPartitions
-from perdure.trace.port import Partitions, RunRegistry
+from perdure.trace.port import Partition, Partitions, RunRegistry
 from perdure.trace.registry import Registry
+from perdure.trace.rungs import PAUSE
 
 FIRST, SECOND = WORLDS
 PAUSED = RunPaused(cause="asked", exit_status=75)
@@ -178,6 +181,38 @@ def test_half_a_tick_is_refused_and_nothing_of_it_stays(store: Store) -> None:
         await partition.close()
 
     asyncio.run(check())
+
+
+def test_a_pause_is_kept_between_ticks(store: Store) -> None:
+    """P2: it closes no tick, survives being opened again, and the tick it stands before follows."""
+
+    async def check() -> None:
+        registry = await store.create()
+        partition = await store.partitions.create(header(), 1)
+        assert (await append(partition, pause_batch)).tick == -1
+        assert (await append(partition, resumed_batch)).tick == 0
+        before = await append(partition, full_batch)
+        paused = await append(partition, pause_batch)
+        assert (paused.seq, paused.tick, paused.digest) == (before.seq + 1, 1, before.digest)
+        await partition.close()
+        again = await store.partitions.open(FIRST, 2, paused)
+        assert again.head == paused
+        with pytest.raises(InternalError):
+            await append(again, lambda head: Batch(events=pause_batch(head).events * 2))
+        assert (await append(again, resumed_batch)).tick == 2
+        await again.close()
+        reading = store.partitions.read()
+        pauses = [event for event in reading.events(FIRST) if event.payload == PAUSE]
+        assert [event.tick for event in pauses] == [0, 2]
+        reading.close()
+        await registry.close()
+
+    asyncio.run(check())
+
+
+async def append(partition: Partition, make: Callable[[Head], Batch]) -> Head:
+    """Append a batch that follows the head."""
+    return await partition.append(make(partition.head), epoch=partition.epoch, log_head=NO_LOG)
 
 
 def test_a_record_shorter_than_its_witness_is_refused(store: Store) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from perdure.base.canonical import encode
+from perdure.records.budget import Rung
 from perdure.records.events import (
     IS_CONTENT,
     KIND_OF,
@@ -15,6 +16,7 @@ from perdure.records.events import (
     Batch,
     Completed,
     Cost,
+    Degraded,
     Event,
     ExposureDropped,
     Head,
@@ -23,6 +25,7 @@ from perdure.records.events import (
     Payload,
     PromptPart,
     Reflected,
+    Restored,
     ScoreGiven,
     Started,
     StimulusPublished,
@@ -45,6 +48,9 @@ from perdure.records.registry import (
     LogHead,
     RunClosed,
     RunEntry,
+    RungAt,
+    RungLifted,
+    RungTaken,
     RunState,
     WorldEntry,
     WorldOutcome,
@@ -122,7 +128,10 @@ def small_batch(head: Head, filler: str = "") -> Batch:
 
 
 def full_batch(head: Head, horizon: int = 3, padding: int = 0) -> Batch:
-    """Make a sound tick that holds every kind of event, with a prompt and vectors as blobs."""
+    """Make a sound tick that holds every kind of event, with a prompt and vectors as blobs.
+
+    The run warns of its budget at even ticks and lifts that at odd ones.
+    """
     tick = head.tick + 1
     blobs: dict[str, bytes] = {}
 
@@ -148,6 +157,7 @@ def full_batch(head: Head, horizon: int = 3, padding: int = 0) -> Batch:
     dropped = DroppedExposure(persona="p2", stimulus=shown, channel="feed", reason="plan")
     payloads: list[tuple[Payload, str]] = [(Started(), "")] if tick == 0 else []
     payloads += [
+        (Restored(rung=Rung.WARN) if tick % 2 else Degraded(rung=Rung.WARN), ""),
         (StimulusPublished(stimulus=stimulus), ""),
         (InterventionApplied(intervention=Intervention(kind="none")), ""),
         (ExposureDropped(dropped=dropped), "p2"),
@@ -196,6 +206,19 @@ def full_batch(head: Head, horizon: int = 3, padding: int = 0) -> Batch:
     return Batch(events=number(head, tick, payloads), blobs=blobs)
 
 
+def pause_batch(head: Head) -> Batch:
+    """Make the batch that stands between two ticks: a pause."""
+    return Batch(events=number(head, head.tick + 1, [(Degraded(rung=Rung.PAUSE), "")]))
+
+
+def resumed_batch(head: Head, horizon: int = 3) -> Batch:
+    """Make the sound tick that follows a pause."""
+    whole = full_batch(head, horizon)
+    payloads = [(event.payload, event.persona) for event in whole.events]
+    payloads.insert(int(head.tick < 0), (Restored(rung=Rung.PAUSE), ""))
+    return Batch(events=number(head, head.tick + 1, payloads), blobs=whole.blobs)
+
+
 def entry() -> RunEntry:
     """Make the entry of a trial run."""
     hashes = {"population": population_hash(PERSONAS), "held_out": held_out_hash(HELD_OUT)}
@@ -234,6 +257,8 @@ async def make_run_async(
         held_out=HELD_OUT,
     )
     partitions = FolderPartitions(folder)
+    for tick in range(ticks + 1):
+        await registry.log(rung_row(tick))
     heads = {}
     for name in WORLDS:
         partition = await partitions.create(header(name, horizon), registry.epoch)
@@ -252,6 +277,11 @@ async def make_run_async(
         assert await registry.finish()
     await registry.close()
     return heads
+
+
+def rung_row(tick: int) -> RungTaken | RungLifted:
+    """Give the row of the run log that goes with a tick of `full_batch`."""
+    return (RungLifted if tick % 2 else RungTaken)(rung=Rung.WARN, tick=tick)
 
 
 def make_run(
@@ -281,6 +311,10 @@ def outcome_of(name: str, head: Head, horizon: int) -> WorldOutcome:
         cost=1_500 * ticks,
         unknown_costs=ticks,
         digest=head.digest,
+        rungs=tuple(
+            RungAt(rung=Rung.WARN, tick=tick, lifted=tick + 1 if tick < head.tick else None)
+            for tick in range(0, ticks, 2)
+        ),
     )
 
 

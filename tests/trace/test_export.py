@@ -113,12 +113,12 @@ def test_all_events_are_there(exported: tuple[Path, Manifest]) -> None:
     """Every event is a row, its payload the canonical JSON that is stored."""
     folder, manifest = exported
     rows = pq.read_table(folder / "events.parquet").to_pylist()
-    assert len(rows) == sum(world.events for world in manifest.worlds) == 106
+    assert len(rows) == sum(world.events for world in manifest.worlds) == 112
     connection = apsw.Connection(str(folder.parent / "worlds" / f"{FIRST}.db"))
     stored = [bytes(one) for (one,) in connection.execute("SELECT payload FROM events")]
     connection.close()
     assert [row["payload"].encode() for row in rows if row["world"] == FIRST] == stored
-    assert [row["seq"] for row in rows if row["world"] == FIRST] == list(range(53))
+    assert [row["seq"] for row in rows if row["world"] == FIRST] == list(range(56))
 
 
 def test_personas_have_typed_attributes(exported: tuple[Path, Manifest]) -> None:
@@ -213,7 +213,7 @@ def test_the_manifest_names_every_file(exported: tuple[Path, Manifest]) -> None:
     assert said["worlds"][0]["digest"] == manifest.worlds[0].digest
     files = {str(path.relative_to(folder)) for path in folder.rglob("*.parquet") if path.is_file()}
     assert files == set(manifest.files) == set(said["files"])
-    assert sum(file.rows for file in manifest.files.values()) == 18 + 106 + len(PERSONAS)
+    assert sum(file.rows for file in manifest.files.values()) == 18 + 112 + len(PERSONAS)
 
 
 def test_the_same_record_makes_the_same_bytes(tmp_path: Path) -> None:

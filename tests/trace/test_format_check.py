@@ -55,9 +55,9 @@ WORLD = f"worlds/{WORLDS[0]}.db"
     ("file", "statement", "said"),
     [
         (WORLD, "UPDATE events SET persona = 'p9' WHERE seq = 6", f"{WORLDS[0]}:6: the chain"),
-        (WORLD, "UPDATE events SET content = NULL WHERE seq = 6", f"{WORLDS[0]}:6: the chain"),
+        (WORLD, "UPDATE events SET content = NULL WHERE seq = 7", f"{WORLDS[0]}:7: the chain"),
         (WORLD, "UPDATE header SET payload = CAST(payload || ' ' AS BLOB)", ":0: the chain"),
-        (WORLD, "DELETE FROM events WHERE seq = 52", "the head"),
+        (WORLD, "DELETE FROM events WHERE seq = 55", "the head"),
         (WORLD, "DELETE FROM events WHERE seq = 9", ":10: the chain"),
         (WORLD, "UPDATE head SET digest = zeroblob(32)", "the head"),
         (WORLD, "UPDATE head SET tick = 1", "the head"),
@@ -67,7 +67,7 @@ WORLD = f"worlds/{WORLDS[0]}.db"
         ("run.db", "UPDATE run SET entry = CAST(entry || ' ' AS BLOB)", "run log 0"),
         ("run.db", "UPDATE log SET kind = 'paused' WHERE seq = 1", "run log 1: the chain"),
         ("run.db", "DELETE FROM log WHERE seq = 0", "run log 1"),
-        ("run.db", "DELETE FROM log WHERE seq = 1", "run log: its end is missing"),
+        ("run.db", "DELETE FROM log WHERE seq = 5", "run log: its end is missing"),
         (
             "run.db",
             "UPDATE personas SET payload = CAST(replace(payload, '41', '42') AS BLOB)",
@@ -88,7 +88,7 @@ WORLD = f"worlds/{WORLDS[0]}.db"
                 f"UPDATE worlds SET witness = CAST(replace(witness, '{old}', '{new}') AS BLOB)",
                 "not witnessed",
             )
-            for old, new in ((":52", ":60"), ('"tick":2', '"tick":1'), ('"chain"', '"chains"'))
+            for old, new in ((":55", ":60"), ('"tick":2', '"tick":1'), ('"chain"', '"chains"'))
         ),
     ],
 )

@@ -6,21 +6,26 @@ from collections.abc import Callable
 
 import msgspec
 import pytest
-from tests.support.runs import full_batch, number
+from tests.support.runs import full_batch, number, pause_batch, resumed_batch
 
+from perdure.records.budget import Rung
 from perdure.records.events import (
     Batch,
     Completed,
     Cost,
+    Degraded,
     Event,
     Head,
     Payload,
+    Restored,
     ScoreGiven,
     Started,
     TickClosed,
     Turn,
     TurnNotTaken,
 )
+from perdure.records.presentation import Plan
+from perdure.records.registry import RungAt
 from perdure.trace.rules import Tally, cited
 
 EMPTY = Head(seq=-1, chain="", content=0, digest="")
@@ -95,8 +100,8 @@ def test_a_sound_world_breaks_no_rule(horizon: int) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (without(Started), "starts with its first event"),
-        (with_another(Started(), 3), "starts with its first event"),
+        (without(Started), "starts with the first event"),
+        (with_another(Started(), 3), "starts with the first event"),
         (without(TurnNotTaken), "0 outcomes of the job 2"),
         (replaced(TurnNotTaken, job=1), "2 outcomes of the job 1"),
         (replaced(TurnNotTaken, job=3), "0 outcomes of the job 2"),
@@ -152,3 +157,118 @@ def test_every_blob_is_cited() -> None:
     """Prompts of turns and reflections, and vectors of answers, are what cites blobs."""
     batch = full_batch(EMPTY)
     assert {name for event in batch.events for name in cited(event)} == set(batch.blobs)
+
+
+WARN, FREEZE, PAUSE = Rung.WARN, Rung.FREEZE, Rung.PAUSE
+CLOSED = TickClosed(plan=Plan(), jobs=0)
+
+
+def down(*rungs: Rung) -> list[Payload]:
+    """Say that rungs are taken."""
+    return [Degraded(rung=rung) for rung in rungs]
+
+
+def up(*rungs: Rung) -> list[Payload]:
+    """Say that rungs are lifted."""
+    return [Restored(rung=rung) for rung in rungs]
+
+
+def lived(*parts: list[Payload]) -> tuple[Tally, str | None]:
+    """Follow ticks without jobs, each with some events at its head; a pause is a part of its own.
+
+    Gives the tally and the first thing that is wrong.
+    """
+    tally, head = Tally(9), EMPTY
+    for part in parts:
+        is_pause = part == down(PAUSE)
+        payloads = list(part) if is_pause else [*part, CLOSED]
+        for event in number(head, head.tick + 1, [(payload, "") for payload in payloads]):
+            wrong = tally.follow(event)
+            if wrong is not None:
+                return tally, wrong
+        head = Head(
+            seq=head.seq + len(payloads),
+            chain="",
+            content=head.content,
+            digest="",
+            tick=head.tick + (not is_pause),
+        )
+    return tally, None
+
+
+def test_rungs_are_followed() -> None:
+    """What a record says of rungs: from which tick each had effect, and until when."""
+    tally, wrong = lived(
+        [Started(), *down(WARN)],
+        [*down(FREEZE)],
+        [],
+        down(PAUSE),
+        [*up(PAUSE, FREEZE)],
+        [*down(FREEZE)],
+        down(PAUSE),
+    )
+    assert wrong is None
+    assert tally.rungs == (
+        RungAt(rung=WARN, tick=0),
+        RungAt(rung=FREEZE, tick=1, lifted=3),
+        RungAt(rung=PAUSE, tick=3, lifted=3),
+        RungAt(rung=FREEZE, tick=4),
+        RungAt(rung=PAUSE, tick=5),
+    )
+
+
+def test_a_world_may_be_paused_before_it_starts() -> None:
+    """Its record then begins with the pause, and its first tick with its start all the same."""
+    tally, wrong = lived(down(PAUSE), [Started(), *up(PAUSE), *down(WARN)], [])
+    assert wrong is None
+    assert tally.rungs[0] == RungAt(rung=PAUSE, tick=0, lifted=0)
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ([[Started(), *down(WARN, WARN)]], "warn was taken already"),
+        ([[Started(), *down(WARN)], [*down(WARN)]], "warn was taken already"),
+        ([[Started()], down(PAUSE), down(PAUSE)], "pause was taken already"),
+        ([[Started(), *up(WARN)]], "warn was not taken"),
+        ([[Started(), *down(WARN)], up(WARN), up(WARN)], "warn was not taken"),
+        ([[Started()], down(PAUSE), [*down(WARN)]], "the world is paused"),
+        ([[Started()], down(PAUSE), []], "the world is paused"),
+        ([[Started(), *down(WARN)], down(PAUSE), [*up(WARN, PAUSE)]], "the world is paused"),
+        ([down(PAUSE), [Started()]], "the world is paused"),
+        ([down(PAUSE), [*up(PAUSE)]], "starts with the first event"),
+        ([[*down(WARN), Started()]], "starts with the first event"),
+        ([[Started(), Degraded(rung=PAUSE)]], "a pause between ticks"),
+        ([[Started()], [*down(WARN, PAUSE)]], "a pause between ticks"),
+    ],
+)
+def test_a_rung_out_of_place_is_named(parts: list[list[Payload]], said: str) -> None:
+    """P9: a rung is taken once until it is lifted, and nothing is lived while a world is paused."""
+    _, wrong = lived(*parts)
+    assert wrong is not None
+    assert said in wrong
+
+
+@pytest.mark.parametrize("rung", [Degraded(rung=FREEZE), Restored(rung=WARN)])
+def test_rungs_stand_at_the_head_of_their_tick(rung: Payload) -> None:
+    """A rung among what a tick did would have had no effect on some of it."""
+    for place in range(2, len(full_batch(EMPTY).events)):
+        wrong = first_wrong(edited(with_another(rung, place)))
+        assert (wrong is None) is (place == 2)
+        assert wrong is None or "head of its tick" in wrong
+
+
+def test_nothing_follows_the_end_but_its_mark() -> None:
+    """A world that has come to its horizon is not paused any more."""
+    batch = full_batch(EMPTY, 1)
+    end = Head(seq=batch.events[-1].seq, chain="", content=11, digest="", tick=0)
+    assert "horizon" in str(first_wrong((*batch.events, *pause_batch(end).events), 1))
+
+
+def test_a_paused_world_that_goes_on_breaks_no_rule() -> None:
+    """Ticks with all kinds of events around a pause pass."""
+    first = full_batch(EMPTY)
+    head = Head(seq=first.events[-1].seq, chain="", content=11, digest="", tick=0)
+    later = msgspec.structs.replace(head, seq=head.seq + 1)
+    events = (*first.events, *pause_batch(head).events, *resumed_batch(later).events)
+    assert first_wrong(events) is None

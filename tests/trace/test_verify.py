@@ -107,7 +107,7 @@ def test_an_intact_event_that_breaks_a_rule_is_named(tmp_path: Path) -> None:
 
     append_edited(tmp_path, twice)
     finding = verify(tmp_path).every_finding[0]
-    assert finding.where == f"{FIRST}:34"
+    assert finding.where == f"{FIRST}:36"
     assert "2 outcomes of the job 0" in finding.wrong
 
 
@@ -124,7 +124,7 @@ def test_a_blob_that_is_cited_and_not_there_is_named(tmp_path: Path, name: str) 
     append_edited(tmp_path, losing)
     finding = verify(tmp_path).every_finding[0]
     assert "is missing" in finding.wrong
-    assert finding.where == f"{FIRST}:23"
+    assert finding.where == f"{FIRST}:25"
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,13 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.support.runs import full_batch
+from tests.support.runs import full_batch, number, pause_batch, resumed_batch
 
+from perdure.base.canonical import encode
 from perdure.base.errors import DamagedRecordError
-from perdure.records.events import Head
+from perdure.records.budget import Rung
+from perdure.records.events import Degraded, Head, Payload, Started
+from perdure.trace.chain import chain_step, frame
 from perdure.trace.sealing import Row, first_head, seal
 from perdure.trace.walk import Walker, walked
 
@@ -97,3 +100,56 @@ def test_a_sound_record_is_walked_to_its_end() -> None:
     walker = Walker("w", HEADER)
     assert list(walked(walker, rows, head, head)) == rows
     assert walker.head == head
+
+
+def test_a_record_may_end_with_a_pause() -> None:
+    """P2: it is whole before and after, and its end is as much protected as any other."""
+    rows, head = record()
+    sealed = seal(head, pause_batch(head))
+    walker = Walker("w", HEADER)
+    assert list(walked(walker, rows + sealed.rows, sealed.head, head)) == rows + sealed.rows
+    assert walker.head == sealed.head
+    error = first_damage(rows, head, sealed.head)
+    assert "rolled back" in error.wrong
+    place = len(rows)
+    for column, value in ((5, b'{"rung":"warn"}'), (1, 3)):
+        changed = [*rows, *edited(sealed.rows, 0, column, value)]
+        assert first_damage(changed, sealed.head, None).where == f"w:{place}"
+    after = seal(sealed.head, resumed_batch(sealed.head, 4))
+    every = rows + sealed.rows + after.rows
+    assert list(walked(Walker("w", HEADER), every, after.head, sealed.head)) == every
+
+
+def rows_of(*payloads: Payload) -> tuple[list[Row], Head]:
+    """Make rows of a first tick that hold together and are no whole batch."""
+    head = first_head(HEADER)
+    rows: list[Row] = []
+    chain = bytes.fromhex(head.chain)
+    for event in number(head, 0, [(payload, "") for payload in payloads]):
+        kind, payload = type(event.payload).__name__.lower(), encode(event.payload)
+        framed = frame(
+            seq=event.seq, content=None, tick=0, kind=kind.encode(), persona=b"", payload=payload
+        )
+        chain = chain_step(chain, framed)
+        rows.append((event.seq, 0, kind, "", None, payload, chain))
+    return rows, msgspec.structs.replace(head, seq=len(rows) - 1, chain=chain.hex())
+
+
+@pytest.mark.parametrize(
+    "payloads",
+    [
+        (Degraded(rung=Rung.WARN),),
+        (Started(), Degraded(rung=Rung.PAUSE)),
+        (Degraded(rung=Rung.PAUSE), Started()),
+    ],
+)
+def test_no_other_event_ends_a_record(payloads: tuple[Payload, ...]) -> None:
+    """P2: another rung, or a pause inside a tick, leaves that tick without an end."""
+    rows, head = rows_of(*payloads)
+    assert "tick 0 does not end" in first_damage(rows, head, None).wrong
+
+
+def test_a_pause_alone_ends_a_record() -> None:
+    """A world that was paused before its first tick has a whole record of one event."""
+    rows, head = rows_of(Degraded(rung=Rung.PAUSE))
+    assert list(walked(Walker("w", HEADER), rows, head, None)) == rows

@@ -46,6 +46,7 @@ def town(
     agent: AgentSettings | None = None,
     out: str = "",
     study_path: str = str(HERE),
+    price: Price | None = None,
     **changes: Any,
 ) -> RunConfig:
     """Make the run of a study: each mapping in `scenarios` changes fields of the example's."""
@@ -66,7 +67,7 @@ def town(
             for number, changed in enumerate(scenarios)
         ),
         seeds=seeds,
-        models={role: ModelSpec(pin=PIN) for role in ("tier_a", "tier_b", "embed")},
+        models={role: ModelSpec(pin=PIN, price=price) for role in ("tier_a", "tier_b", "embed")},
         agent=agent or AgentSettings(reflect_every=2),
         **changes,
     )
@@ -137,7 +138,8 @@ def run_in_memory(
 
     async def go() -> Ran:
         time = clock or SkippingClock()
-        respondent = Respondent(provider or answering(), price)
+        priced = price or config.study.models["tier_a"].price
+        respondent = Respondent(provider or answering(), priced)
         inner = InferenceHost(
             dict.fromkeys(config.study.models, respondent),
             clock=time,
@@ -168,6 +170,7 @@ def run_in_memory(
             cells,
             host,
             log,
+            registry.outcomes.values(),
             personas=len(config.population.personas),
             clock=time,
             clean=was_stopped_cleanly(earlier),

@@ -50,7 +50,12 @@ def recall(calls: Sequence[JournaledCall], request: str) -> Recalled | None:
 
 def spent(settled: Settled) -> Amounts:
     """Count what an attempt took of the budget."""
-    return Amounts(money=settled.amount or 0, calls=1, tokens=tokens_charged(settled))
+    return Amounts(
+        money=settled.amount or 0,
+        calls=1,
+        tokens=tokens_charged(settled),
+        unknown=settled.amount is None,
+    )
 
 
 def is_final(settled: Settled) -> bool:

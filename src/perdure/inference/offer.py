@@ -35,7 +35,8 @@ class Offer(Record):
     def reserved(self) -> Amounts:
         """What one attempt reserves. Money without a tariff cannot be reserved."""
         tokens = 0 if self.tariff == FREE else tokens_of(self.worst)
-        return Amounts(money=self.worst_amount or 0, calls=1, tokens=tokens)
+        amount = self.worst_amount
+        return Amounts(money=amount or 0, calls=1, tokens=tokens, unknown=amount is None)
 
 
 def worst_case(request: ChatRequest | EmbedRequest, tariff: Tariff | None) -> Usage:

@@ -19,17 +19,22 @@ Kind = tuple[str, str]  # a role, and a purpose
 
 
 class Amounts(Record):
-    """What is counted against a budget: nano-units of money, attempts, tokens in and out."""
+    """What is counted against a budget: nano-units of money, attempts, tokens in and out.
+
+    `unknown` counts the attempts whose amount of money is not known, and in no sum.
+    """
 
     money: int = 0
     calls: int = 0
     tokens: int = 0
+    unknown: int = 0
 
     def __add__(self, other: Amounts) -> Amounts:
         return Amounts(
             money=self.money + other.money,
             calls=self.calls + other.calls,
             tokens=self.tokens + other.tokens,
+            unknown=self.unknown + other.unknown,
         )
 
     def __sub__(self, other: Amounts) -> Amounts:
@@ -37,6 +42,7 @@ class Amounts(Record):
             money=self.money - other.money,
             calls=self.calls - other.calls,
             tokens=self.tokens - other.tokens,
+            unknown=self.unknown - other.unknown,
         )
 
 

@@ -70,7 +70,8 @@ class WorldOutcome(Record):
     """How a world ended, or where it stands. `cause` is a sentence; empty if it is completed.
 
     `cost` is in nano-units: the sum of known amounts; `unknown_costs` counts the rest. `rungs` are
-    those that its record tells of, in the order in which they were taken.
+    those that its record tells of, in the order in which they were taken. `calls` counts calls
+    whatever became of them, `attempts` what was sent for them, `tokens` those charged.
     """
 
     world_id: str
@@ -83,6 +84,8 @@ class WorldOutcome(Record):
     turns_failed: int = 0
     cost: int = 0
     unknown_costs: int = 0
+    attempts: int = 0
+    tokens: int = 0
     digest: str = ""
     rungs: tuple[RungAt, ...] = ()
 

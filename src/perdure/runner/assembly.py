@@ -154,6 +154,7 @@ async def _govern(
                 cells,
                 journaled,
                 log,
+                registry.outcomes.values(),
                 personas=len(config.population.personas),
                 clock=clock,
                 worked_s=said.worked_s if said is not None else 0.0,

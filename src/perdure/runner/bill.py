@@ -34,6 +34,7 @@ class Bill:
             money=spend.known,
             calls=sum(cost.failed not in UNSENT for cost in costs),
             tokens=sum(map(_tokens, costs)),
+            unknown=spend.unknown,
         )
         self._seen += calls_seen(costs)
         self._most |= Counter(numbers_of(costs))

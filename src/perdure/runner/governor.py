@@ -32,7 +32,7 @@ from perdure.records.registry import (
 )
 from perdure.records.result import RunResult
 from perdure.runner.ladder import RungRow
-from perdure.runner.ledger import Spend, spend_outside
+from perdure.runner.ledger import Spend
 from perdure.runner.pace import may_open
 from perdure.runner.port import TickDropped, TickOpened, TickPaused, TickReport
 from perdure.runner.spending import Spending
@@ -68,7 +68,6 @@ class Governor:
         self._moved = asyncio.Condition()
         self._heads: dict[str, Head] = {}
         self._log = list(log)
-        self._outside = spend_outside(self._log)
         self._stop_cause = ""
         self._stop_exit = EXIT_DONE
         self._plans: dict[str, Plan] = {}
@@ -83,11 +82,6 @@ class Governor:
     def outcomes(self) -> tuple[WorldOutcome, ...]:
         """Where each world stands, in the order of the run's cells."""
         return tuple(self._outcomes.values())
-
-    @property
-    def outside(self) -> Spend:
-        """What was spent on calls that are in no closed tick."""
-        return self._outside
 
     def is_open(self, world_id: str) -> bool:
         """Say whether a world has not come to its end yet."""
@@ -176,7 +170,6 @@ class Governor:
         for charge in uncharged((*report.lost, *orphaned), self._log):
             await self._registry.log(charge)
             self._log.append(charge)
-            self._outside += Spend(known=charge.cost, unknown=charge.unknown_costs)
 
     async def _stand(self, report: TickReport) -> None:
         known = self._outcomes[report.world_id]
@@ -189,6 +182,8 @@ class Governor:
             turns_failed=known.turns_failed + report.turns_failed,
             cost=known.cost + report.cost,
             unknown_costs=known.unknown_costs + report.unknown_costs,
+            attempts=known.attempts + report.spent.calls,
+            tokens=known.tokens + report.spent.tokens,
             digest=report.head.digest,
             rungs=report.rungs,
         )
@@ -201,9 +196,8 @@ class Governor:
             self._moved.notify_all()
 
     async def tick_dropped(self, dropped: TickDropped) -> None:
-        """Count what the calls of a tick cost that is not written. The journal keeps them."""
+        """Forget a tick that is not written. The journal keeps its calls."""
         self._plans.pop(dropped.world_id, None)
-        self._outside += Spend(known=dropped.cost, unknown=dropped.unknown_costs)
 
     async def world_ended(self, outcome: WorldOutcome) -> None:
         """Record how a world ended. An ending that is no world's own fault stops the run."""
@@ -253,7 +247,7 @@ class Governor:
             self._registry.entry,
             folder,
             self.outcomes,
-            outside=self._outside,
+            spent=self._spending.spent,
             stop_cause=self._stop_cause,
             stop_exit=self._stop_exit,
         )
@@ -278,14 +272,11 @@ def result_of(
     folder: str,
     outcomes: Sequence[WorldOutcome],
     *,
-    outside: Spend,
+    spent: Spend,
     stop_cause: str = "",
     stop_exit: int = EXIT_DONE,
 ) -> RunResult:
-    """Compute a run's result from its worlds, and from what was spent outside their ticks. Pure."""
-    spend = sum(
-        (Spend(known=world.cost, unknown=world.unknown_costs) for world in outcomes), outside
-    )
+    """Compute a run's result from its worlds, and from all that was spent. Pure."""
     complete = all(world.state is WorldState.COMPLETED for world in outcomes)
     failed = [world for world in outcomes if world.state is WorldState.FAILED]
     exits = [stop_exit, *(world.exit_status for world in outcomes)]
@@ -302,6 +293,6 @@ def result_of(
         worlds=tuple(outcomes),
         currency=entry.currency,
         cause="" if complete else cause,
-        cost=spend.known,
-        unknown_costs=spend.unknown,
+        cost=spent.known,
+        unknown_costs=spent.unknown,
     )

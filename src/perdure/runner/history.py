@@ -14,7 +14,7 @@ from perdure.records.registry import LogPayload, Moved, RunState
 from perdure.records.result import RunResult
 from perdure.runner.config import RunConfig
 from perdure.runner.governor import result_of
-from perdure.runner.ledger import spend_outside
+from perdure.runner.ledger import Spend, spend_outside
 from perdure.runner.meter import STATUS_NAME
 from perdure.runner.moved import asked_then, code_then, compare, moved_code, require_leave
 from perdure.study.identity import input_hashes
@@ -76,7 +76,11 @@ def look_back(config: RunConfig) -> History:
         diffs = [one.diff for one in found.refusing if one.diff]
         require_leave(moved, config.force, config.out, diffs)
         outcomes = tuple(reader.outcomes[world.world_id] for world in reader.worlds)
-        result = result_of(reader.entry, config.out, outcomes, outside=spend_outside(log))
+        closed = sum(
+            (Spend(known=world.cost, unknown=world.unknown_costs) for world in outcomes),
+            spend_outside(log),
+        )
+        result = result_of(reader.entry, config.out, outcomes, spent=closed)
     completed = result.state is RunState.COMPLETED
     return History(
         code=code,

@@ -26,7 +26,7 @@ def progress(
     worlds: Sequence[WorldEntry],
     outcomes: Sequence[WorldOutcome],
     *,
-    outside: Spend,
+    spent: Spend,
     calls: int,
     in_flight: int,
     retries: int,
@@ -42,9 +42,6 @@ def progress(
     ticks = sum(world.horizon for world in worlds)
     closed = sum(outcome.tick + 1 for outcome in outcomes)
     turns = sum(outcome.turns + outcome.turns_failed for outcome in outcomes)
-    spend = sum(
-        (Spend(known=world.cost, unknown=world.unknown_costs) for world in outcomes), outside
-    )
     return Progress(
         worlds=len(worlds),
         worlds_done=sum(outcome.state is WorldState.COMPLETED for outcome in outcomes),
@@ -55,8 +52,8 @@ def progress(
         calls=calls,
         in_flight=in_flight,
         retries=retries,
-        cost=spend.known,
-        unknown_costs=spend.unknown,
+        cost=spent.known,
+        unknown_costs=spent.unknown,
         currency=currency,
         elapsed_s=elapsed_s,
         worked_s=worked_s,

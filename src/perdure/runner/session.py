@@ -180,7 +180,7 @@ def _meter(session: Session, governor: Governor) -> Meter:
         return progress(
             session.registry.worlds,
             governor.outcomes,
-            outside=governor.outside,
+            spent=session.spending.spent,
             calls=stats.calls,
             in_flight=stats.in_flight,
             retries=stats.retries,

@@ -22,6 +22,8 @@ from perdure.records.registry import (
     RungAt,
     RungTaken,
     TickDiscarded,
+    WorldOutcome,
+    WorldState,
 )
 from perdure.records.study import Study
 from perdure.runner.estimates import Estimates
@@ -39,6 +41,7 @@ from perdure.runner.ladder import (
     plan_at,
     stand,
 )
+from perdure.runner.ledger import Spend
 from perdure.runner.outlook import LiveWorld, calls_ahead, outlook
 from perdure.runner.port import TickReport
 from perdure.study.forecast import forecast
@@ -107,6 +110,12 @@ class Spending:
     def budget(self) -> Budget:
         """The budget in force."""
         return self._standing.budget
+
+    @property
+    def spent(self) -> Spend:
+        """All that was spent: on closed ticks, on open ones, and on calls that are in no tick."""
+        settled = self._host.reservations.settled
+        return Spend(known=settled.money, unknown=settled.unknown)
 
     @property
     def rungs(self) -> tuple[RungAt, ...]:
@@ -261,9 +270,25 @@ def spent_outside(log: Iterable[LogPayload]) -> Amounts:
     spent = NOTHING
     for row in log:
         if isinstance(row, CallsLost | CallsOrphaned):
-            spent += Amounts(money=row.cost, calls=row.calls, tokens=row.tokens)
+            spent += Amounts(
+                money=row.cost, calls=row.calls, tokens=row.tokens, unknown=row.unknown_costs
+            )
         elif isinstance(row, TickDiscarded):
             spent += Amounts(money=row.estimate or 0)
+    return spent
+
+
+def spent_by_completed(outcomes: Iterable[WorldOutcome | None]) -> Amounts:
+    """Sum what worlds spent that are completed: they are not recalled any more. Pure."""
+    spent = NOTHING
+    for world in outcomes:
+        if world is not None and world.state is WorldState.COMPLETED:
+            spent += Amounts(
+                money=world.cost,
+                calls=world.attempts,
+                tokens=world.tokens,
+                unknown=world.unknown_costs,
+            )
     return spent
 
 
@@ -272,6 +297,7 @@ async def take_up(
     cells: Sequence[Cell],
     host: JournaledHost,
     log: Sequence[LogPayload],
+    outcomes: Iterable[WorldOutcome | None],
     *,
     personas: int,
     clock: Clock,
@@ -280,8 +306,9 @@ async def take_up(
 ) -> Spending:
     """Hold a run against its budget as it stands, and put its ceilings before every call.
 
-    `log` is the run log with what was just reconciled; `clean` says whether the sitting before it
-    ended by itself. What closed ticks cost is added when their worlds are recalled.
+    `log` is the run log with what was just reconciled, `outcomes` how the worlds stand; `clean`
+    says whether the sitting before it ended by itself. What the closed ticks of other than
+    completed worlds cost is added when those are recalled.
 
     Raises:
         DamagedRecordError: the journal does not hold what was written.
@@ -289,7 +316,7 @@ async def take_up(
 
     """
     standing = stand(study.budget, log)
-    spent = spent_outside(log) + await host.take_stock()
+    spent = spent_outside(log) + spent_by_completed(outcomes) + await host.take_stock()
     host.reservations = Reservations(ceilings_of(standing.budget, worked_s), spent, clock)
     typical = {
         (part.role, part.purpose): part.typical_cost

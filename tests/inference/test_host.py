@@ -13,6 +13,7 @@ from perdure.inference.gate import Gate
 from perdure.inference.host import InferenceHost, Outcome, Respondent
 from perdure.inference.limits import Limits
 from perdure.inference.retry import RetryPolicy
+from perdure.inference.running_clock import RunningClock
 from perdure.records.request import (
     CallKey,
     CallResult,
@@ -311,7 +312,7 @@ def test_a_turn_in_the_queue_runs_out() -> None:
     """Whoever waits in the queue longer than its patience leaves it, without a place."""
 
     async def wait() -> None:
-        gate = Gate(Limits(in_flight_max=1), SkippingClock())
+        gate = Gate(Limits(in_flight_max=1), SkippingClock(), RunningClock())
         right = await gate.enter(0, 1.0)
         assert right is not None
         assert await gate.enter(0, 0.01) is None

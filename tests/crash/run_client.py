@@ -1,16 +1,33 @@
-"""A real run in a process of its own, to be killed: 3 worlds, 6 ticks, 20 people, over HTTP."""
+"""A real run in a process of its own, to be killed: 3 worlds, 6 ticks, 20 people, over HTTP.
+
+    python run_client.py BASE_URL OUT     runs, or continues what OUT holds
+    python run_client.py BASE_URL         forks such runs, as its standard input says
+
+A process that only forks has imported everything and taken the code's fingerprint once, which is
+most of what a start costs, so that far more kills fall into a run's own work. It has no thread and
+nothing open, and it alone reaps what it forked, so that no kill can hit anybody else.
+"""
 
 from __future__ import annotations
 
+import gc
+import json
+import os
+import signal
 import sys
+import time
+import traceback
 from typing import Any
 
 import msgspec
 from tests.support.town import town
 
+import perdure.inference.http  # noqa: F401 - or each fork would import it
 from perdure import runner
 from perdure.records.scenario import ModelPin
 from perdure.records.study import Endpoint, ModelSpec
+from perdure.runner import history
+from perdure.runner.config import RunConfig
 
 SCENARIOS: tuple[dict[str, Any], ...] = (
     {},
@@ -19,17 +36,61 @@ SCENARIOS: tuple[dict[str, Any], ...] = (
 )
 
 
-def main(base_url: str, out: str) -> int:
-    """Start or continue the run in a folder; give its exit status."""
+def config_of(base_url: str, out: str, **endpoint: Any) -> RunConfig:
+    """Make the study of the run; `endpoint` changes how its model is reached."""
     config = town(20, scenarios=SCENARIOS, seeds=(1,), out=out)
-    spec = ModelSpec(
-        pin=ModelPin(provider="http", model="test-model"),
-        endpoint=Endpoint(base_url=base_url, concurrency_max=4),
-    )
+    reached = Endpoint(base_url=base_url, **{"concurrency_max": 4, **endpoint})
+    spec = ModelSpec(pin=ModelPin(provider="http", model="test-model"), endpoint=reached)
     models = dict.fromkeys(("tier_a", "tier_b"), spec)
     study = msgspec.structs.replace(config.study, models=models)
-    return runner.run(type(config)(**{**vars(config), "study": study})).exit_status
+    return RunConfig(**{**vars(config), "study": study})
+
+
+def main(base_url: str, out: str) -> int:
+    """Start or continue the run in a folder; give its exit status."""
+    return runner.run(config_of(base_url, out)).exit_status
+
+
+def fork_runs(base_url: str) -> None:
+    """Do as standard input says, a JSON list a line; say what came of it, a line each.
+
+    `["start", OUT]` forks a run. `["look"]` says whether it has ended, `["wait"]` waits for that,
+    `["kill"]` kills it: each gives its status as `waitpid` has it, or null, and when it was asked.
+    """
+    code = history.code_of(config_of(base_url, ""))
+    history.code_of = lambda config: code
+    gc.freeze()
+    child = 0
+    for line in sys.stdin:
+        order, *rest = json.loads(line)
+        said: list[Any] = [None, time.monotonic()]
+        if order == "start":
+            child = os.fork()  # noqa: TID251 - no thread, nothing open: see the top
+            if child == 0:
+                _be_child(base_url, *rest)
+        else:
+            if order == "kill":
+                os.kill(child, signal.SIGKILL)
+            ended, status = os.waitpid(child, os.WNOHANG if order == "look" else 0)
+            said[0] = status if ended else None
+        sys.stdout.write(json.dumps(said) + "\n")
+        sys.stdout.flush()
+
+
+def _be_child(base_url: str, out: str) -> None:
+    status = 1
+    try:
+        nothing = os.open(os.devnull, os.O_RDWR)
+        os.dup2(nothing, 0)
+        os.dup2(nothing, 1)
+        status = main(base_url, out)
+    except BaseException:  # noqa: BLE001 - a fork must never return into its parent's code
+        traceback.print_exc()
+    finally:
+        os._exit(status)
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    if len(sys.argv) > 2:
+        sys.exit(main(*sys.argv[1:]))
+    fork_runs(*sys.argv[1:])

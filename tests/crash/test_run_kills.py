@@ -38,7 +38,7 @@ SEED = os.environ.get("PERDURE_CRASH_SEED", "0")
 KILLS_PER_RUN = 6
 # A reply that was sent earlier before a kill than this is durable, whatever else goes on.
 LATE_S = 0.05
-START_S = 0.4
+# About what a whole program needs before its first call.
 START_OF_PROGRAM_S = 1.2
 
 
@@ -96,10 +96,14 @@ class Counts:
 
 @dataclass
 class Whole:
-    """The run that was never killed: its digests, its requests, how long it made them."""
+    """The run that was never killed: its digests, its requests, how long it made them.
+
+    `start_s` is how long a fork needed before its first call.
+    """
 
     digests: list[str]
     asked: Counter[bytes]
+    start_s: float
     life_s: float
 
 
@@ -134,10 +138,12 @@ def forks(server: WatchingServer, tmp_path_factory: pytest.TempPathFactory) -> I
 def whole(server: WatchingServer, forks: Forks, tmp_path_factory: pytest.TempPathFactory) -> Whole:
     """Make the run that is never killed."""
     out = tmp_path_factory.mktemp("whole") / "run"
-    forks.ask("start", str(out))
+    _, started_s = forks.ask("start", str(out))
     assert forks.ask("wait")[0] == 0
-    life_s = max(one.sent_s or 0 for one in server.asked) - server.asked[0].arrived_s
-    return Whole(digests(out), Counter(one.key for one in server.asked), life_s)
+    first_s = server.asked[0].arrived_s
+    life_s = max(one.sent_s or 0 for one in server.asked) - first_s
+    asked = Counter(one.key for one in server.asked)
+    return Whole(digests(out), asked, first_s - started_s, life_s)
 
 
 def digests(out: Path) -> list[str]:
@@ -180,7 +186,7 @@ class Campaign:
         if kind == 0:
             kill_s = self.kill_program(life.out, self.draws.uniform() * START_OF_PROGRAM_S)
         elif kind == 1:
-            kill_s = self.kill_start(life.out, self.draws.uniform() * START_S)
+            kill_s = self.kill_start(life.out, self.draws.uniform() * self.whole.start_s)
         else:
             kill_s = self.kill_at_work(life.out, wait_s)
         if kill_s is None:

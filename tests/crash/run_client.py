@@ -1,7 +1,10 @@
 """A real run in a process of its own, to be killed: 3 worlds, 6 ticks, 20 people, over HTTP.
 
-    python run_client.py BASE_URL OUT     runs, or continues what OUT holds
-    python run_client.py BASE_URL         forks such runs, as its standard input says
+    python run_client.py BASE_URL OUT [PLACE ...]   runs, or continues what OUT holds
+    python run_client.py BASE_URL                   forks such runs, as its standard input says
+
+A run that is given places (`call.intended:3` is the third passing of that crash point) waits for
+nothing longer than `LIMIT_S`, and stops itself with SIGSTOP at each of them.
 
 A process that only forks has imported everything and taken the code's fingerprint once, which is
 most of what a start costs, so that far more kills fall into a run's own work. It has no thread and
@@ -17,18 +20,23 @@ import signal
 import sys
 import time
 import traceback
+from collections import Counter
+from functools import partial
 from typing import Any
 
 import msgspec
 from tests.support.town import town
 
-import perdure.inference.http  # noqa: F401 - or each fork would import it
 from perdure import runner
+from perdure.base import crashpoints
+from perdure.inference import http
+from perdure.inference.limits import Limits
 from perdure.records.scenario import ModelPin
 from perdure.records.study import Endpoint, ModelSpec
-from perdure.runner import history
+from perdure.runner import history, respondents
 from perdure.runner.config import RunConfig
 
+LIMIT_S = 1.5
 SCENARIOS: tuple[dict[str, Any], ...] = (
     {},
     {"exposures": {"2": ("c2",)}},
@@ -46,9 +54,33 @@ def config_of(base_url: str, out: str, **endpoint: Any) -> RunConfig:
     return RunConfig(**{**vars(config), "study": study})
 
 
-def main(base_url: str, out: str) -> int:
+def main(base_url: str, out: str, *places: str) -> int:
     """Start or continue the run in a folder; give its exit status."""
-    return runner.run(config_of(base_url, out)).exit_status
+    if not places:
+        return runner.run(config_of(base_url, out)).exit_status
+    stop_at(places)
+    return runner.run(impatient(base_url, out)).exit_status
+
+
+def impatient(base_url: str, out: str) -> RunConfig:
+    """Make the study of a run that waits for nothing longer than `LIMIT_S`."""
+    # These limits are not a study's to set.
+    vars(respondents)["Limits"] = partial(Limits, queue_s=LIMIT_S)
+    settings = partial(http.HttpSettings, connect_s=LIMIT_S, check_s=LIMIT_S)
+    vars(http)["HttpSettings"] = settings
+    return config_of(base_url, out, attempt_timeout_s=LIMIT_S, deadline_s=LIMIT_S)
+
+
+def stop_at(places: tuple[str, ...]) -> None:
+    """Stop this process at these passings of crash points."""
+    passed: Counter[str] = Counter()
+
+    def hit(name: str) -> None:
+        passed[name] += 1
+        if f"{name}:{passed[name]}" in places:
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+    crashpoints._armed, crashpoints._hit = "these", hit
 
 
 def fork_runs(base_url: str) -> None:

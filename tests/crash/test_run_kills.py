@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from tests.crash.watching_server import WatchingServer, may_be_lost
+from tests.crash.watching_server import Asked, WatchingServer
 
 from perdure.base.chance import Stream
 from perdure.inference.charges import is_final
@@ -89,9 +90,10 @@ class Counts:
     allowed: int = 0
     asked_again: int = 0
     charged: int = 0
+    oldest_lost_ms: float = 0.0
 
     def __str__(self) -> str:
-        return ", ".join(f"{name} {value}" for name, value in vars(self).items())
+        return ", ".join(f"{name} {value:.5g}" for name, value in vars(self).items())
 
 
 @dataclass
@@ -109,12 +111,44 @@ class Whole:
 
 @dataclass
 class Life:
-    """One run over all its sittings: what it asked, what its kills may have cost, its losses."""
+    """One run over all its sittings.
+
+    Its first request is the server's `begun`-th. `open` counts what was asked and not answered when
+    a sitting was killed; `ages_s` says of each answered request how long before the kill its reply
+    was sent. `losses` are those that its log must have.
+    """
 
     out: Path
     begun: int
-    allowed: Counter[bytes] = field(default_factory=Counter)
+    open: Counter[bytes] = field(default_factory=Counter)
+    ages_s: dict[bytes, list[float]] = field(default_factory=lambda: defaultdict(list))
     losses: set[TickDiscarded] = field(default_factory=set)
+
+    def note_kill(self, asked: Sequence[Asked], kill_s: float) -> int:
+        """Note what a killed sitting asked; give how much of it the kill may have cost."""
+        allowed = 0
+        for one in asked:
+            if one.sent_s is None or one.sent_s >= kill_s:
+                self.open[one.key] += 1
+                allowed += 1
+            else:
+                self.ages_s[one.key].append(kill_s - one.sent_s)
+                allowed += kill_s - one.sent_s <= LATE_S
+        return allowed
+
+    def oldest_lost_s(self, again: Counter[bytes]) -> float:
+        """Say how old the oldest reply was that a kill must have cost, given what is asked again.
+
+        What was open may be asked again; beyond that, as many replies of the same call were lost,
+        the latest ones at best. Infinite if there were none.
+        """
+        oldest_s = 0.0
+        for key, count in again.items():
+            lost = count - self.open[key]
+            if lost > 0:
+                ages_s = [*sorted(self.ages_s[key]), *[math.inf] * lost]
+                oldest_s = max(oldest_s, ages_s[lost - 1])
+        return oldest_s
 
 
 @pytest.fixture(scope="module")
@@ -192,8 +226,10 @@ class Campaign:
         if kill_s is None:
             return False
         self.counts.kills += 1
-        self.counts.at_start += len(self.server.asked) == begun
-        life.allowed.update(may_be_lost(self.server.asked[begun:], kill_s, LATE_S))
+        self.server.wait_until_left()
+        asked = self.server.asked[begun:]
+        self.counts.at_start += not asked
+        self.counts.allowed += life.note_kill(asked, kill_s)
         self.note_losses(life)
         return True
 
@@ -254,7 +290,9 @@ class Campaign:
     def require_asked_once(self, life: Life) -> None:
         """Require that, of all calls so far, those alone are asked again that a kill caught."""
         again = Counter(one.key for one in self.server.asked[life.begun :]) - self.whole.asked
-        assert again <= life.allowed, "a call was made again though its reply had been kept"
+        oldest_s = life.oldest_lost_s(again)
+        assert oldest_s <= LATE_S, "a call was made again though its reply had come long before"
+        self.counts.oldest_lost_ms = max(self.counts.oldest_lost_ms, oldest_s * 1000)
 
     def require_same_end(self, life: Life) -> None:
         """Require the end of the run that was never killed, and every loss in the log, once."""
@@ -271,7 +309,6 @@ class Campaign:
         again = asked.total() - self.whole.asked.total()
         assert 0 <= again <= lost, "a call that was made again was never charged"
         self.counts.discarded += len(discarded)
-        self.counts.allowed += life.allowed.total()
         self.counts.asked_again += again
         self.counts.charged += lost
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -34,6 +33,7 @@ class WatchingServer(MisbehavingServer):
         self.asked: list[Asked] = []
         self.spread_s = latency_s
         self._unsaid: dict[asyncio.Task[Any] | None, Asked] = {}
+        self._writers: dict[asyncio.Task[Any] | None, asyncio.StreamWriter] = {}
         self.play(self._arrive)
 
     def _arrive(self, seen: SeenRequest) -> None:
@@ -50,16 +50,30 @@ class WatchingServer(MisbehavingServer):
         asked.sent_s = time.monotonic()
         return ANSWERS[asked.key[1] % len(ANSWERS)]
 
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        self._writers[task] = writer
+        try:
+            await super()._serve(reader, writer)
+        finally:
+            del self._writers[task]
+
+    def wait_until_left(self) -> None:
+        """Wait until every client is gone and all that it sent has been read."""
+        while self._writers:
+            time.sleep(0.001)  # noqa: TID251 - a real connection is waited for
+
+    def hang_up(self) -> None:
+        """Close every connection on which nothing is open, as servers do that were left alone."""
+
+        def close() -> None:
+            for task, writer in self._writers.items():
+                if task not in self._unsaid:
+                    writer.close()
+
+        self._loop.call_soon_threadsafe(close)
+
     @property
     def open_count(self) -> int:
         """How many requests have no reply yet."""
         return sum(one.sent_s is None for one in self.asked)
-
-
-def may_be_lost(asked: Sequence[Asked], kill_s: float, late_s: float) -> list[bytes]:
-    """List what a kill at that instant may have cost, of the requests of the killed process.
-
-    That is what was open, and what was replied to in the last `late_s` seconds before the kill: a
-    reply may be on its way, or not durable yet. Nothing else may be asked again.
-    """
-    return [one.key for one in asked if one.sent_s is None or one.sent_s >= kill_s - late_s]

@@ -15,6 +15,7 @@ from perdure.inference.limits import Limits
 from perdure.inference.offer import Offer
 from perdure.inference.reservations import NOTHING, Amounts, Ceilings, Reservations
 from perdure.inference.retry import RetryPolicy
+from perdure.inference.running_clock import RunningClock
 from perdure.inference.settlement import amount_of, settle
 from perdure.records.journal import Settled
 from perdure.records.request import (
@@ -317,7 +318,7 @@ def test_a_turn_in_the_queue_runs_out() -> None:
     """Whoever waits in the queue longer than its patience leaves it, without a place."""
 
     async def wait() -> None:
-        gate = Gate(Limits(in_flight_max=1), SkippingClock())
+        gate = Gate(Limits(in_flight_max=1), SkippingClock(), RunningClock())
         right = await gate.enter(0, 1.0)
         assert right is not None
         assert await gate.enter(0, 0.01) is None

@@ -23,7 +23,7 @@ from perdure.records.study import ModelSpec, PopulationSpec, Study
 from perdure.records.usage import Price
 from perdure.runner.assembly import entry_for, parts_of
 from perdure.runner.config import RunConfig
-from perdure.runner.reconcile import reconcile, was_stopped_cleanly
+from perdure.runner.reconcile import reconcile
 from perdure.runner.session import Session, conduct
 from perdure.runner.spending import take_up
 from perdure.study.identity import expand
@@ -147,7 +147,6 @@ def run_in_memory(
         )
         cells = expand(config.study, config.population)
         log: tuple[LogPayload, ...] = ()
-        earlier: tuple[LogPayload, ...] = ()
         if after is None:
             partitions = MemoryPartitions()
             registry = await MemoryRegistry.create(
@@ -158,7 +157,7 @@ def run_in_memory(
             )
         else:
             partitions = after.partitions
-            log = earlier = tuple(row.payload for row in after.run.log)
+            log = tuple(row.payload for row in after.run.log)
             registry = await MemoryRegistry.open(after.run)
         calls = after.calls if after is not None else MemoryCalls()
         host = JournaledHost(inner, MemoryJournal(calls, registry.epoch))
@@ -173,7 +172,6 @@ def run_in_memory(
             registry.outcomes.values(),
             personas=len(config.population.personas),
             clock=time,
-            clean=was_stopped_cleanly(earlier),
         )
         session = Session(
             config=config,

@@ -11,16 +11,16 @@ from collections.abc import Awaitable, Iterable, Mapping
 from typing import Protocol
 
 from perdure.base.chance import Stream
-from perdure.base.clock import Clock, SystemClock
+from perdure.base.clock import Clock
 from perdure.base.errors import InternalError
 from perdure.inference.charges import spent
 from perdure.inference.gate import Gate
 from perdure.inference.limits import Limits
 from perdure.inference.offer import Bounds, Offer, worst_case
-from perdure.inference.overdue import Overdue
 from perdure.inference.provider import Checkable, Provider
 from perdure.inference.reservations import NOTHING, Ceilings, Reservation, Reservations
 from perdure.inference.retry import STOPS_RUN, RetryPolicy, attempt_timeout, wait_before_retry
+from perdure.inference.running_clock import RunningClock
 from perdure.inference.settlement import (
     attempt_of,
     is_above,
@@ -79,9 +79,9 @@ class ProviderSender:
     front of it gets a failure, like any other, and is never cut off itself.
     """
 
-    def __init__(self, roles: Mapping[str, Respondent]) -> None:
+    def __init__(self, roles: Mapping[str, Respondent], running: RunningClock) -> None:
         self._roles = roles
-        self._overdue = Overdue()
+        self._running = running
 
     async def send(
         self,
@@ -102,7 +102,7 @@ class ProviderSender:
         else:
             asked = provider.embed(request, timeout_s)
         try:
-            return await self._overdue.within(timeout_s + _GRACE_S, asked)
+            return await self._running.within(timeout_s + _GRACE_S, asked)
         except TimeoutError:
             return Failure(cause=FailureCause.TIMEOUT)
 
@@ -148,11 +148,12 @@ class InferenceHost:
         self._roles = dict(roles)
         self._retry = retry or RetryPolicy()
         self._limits = limits or Limits()
-        self._clock = clock or SystemClock()
+        running = RunningClock()
+        self._clock = clock or running
+        self.sender = sender or ProviderSender(self._roles, running)
+        self._gate = Gate(self._limits, self._clock, running)
         self.reservations = reservations or Reservations(Ceilings(), NOTHING, self._clock)
         self._bounds = Bounds()
-        self.sender = sender or ProviderSender(self._roles)
-        self._gate = Gate(self._limits, self._clock)
         self._calls = 0
         self._failed = 0
         self._retries = 0

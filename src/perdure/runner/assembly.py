@@ -29,7 +29,7 @@ from perdure.runner.config import RunConfig
 from perdure.runner.history import History, look_back
 from perdure.runner.meter import Observer, latest
 from perdure.runner.plugins import PluginParts
-from perdure.runner.reconcile import reconcile, was_stopped_cleanly
+from perdure.runner.reconcile import reconcile
 from perdure.runner.respondents import host_for
 from perdure.runner.session import Session, conduct
 from perdure.runner.spending import take_up
@@ -158,7 +158,6 @@ async def _govern(
                 personas=len(config.population.personas),
                 clock=clock,
                 worked_s=said.worked_s if said is not None else 0.0,
-                clean=was_stopped_cleanly(past.log),
             )
             result = await conduct(
                 Session(

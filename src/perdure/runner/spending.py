@@ -16,11 +16,14 @@ from perdure.inference.reservations import NOTHING, Amounts, Ceilings, Limit, Re
 from perdure.records.budget import Budget, Rung
 from perdure.records.presentation import Plan
 from perdure.records.registry import (
+    BudgetChanged,
     CallsLost,
     CallsOrphaned,
     LogPayload,
     RungAt,
     RungTaken,
+    RunOpened,
+    RunPaused,
     TickDiscarded,
     WorldOutcome,
     WorldState,
@@ -78,8 +81,7 @@ class Spending:
     """What a run has spent and may still spend. On one event loop.
 
     `schedule` says what a tick of a world is taken to need. `worked_s` is how long earlier sittings
-    were at work. With `halted` the run was paused by its budget, and goes nowhere until that is
-    raised.
+    were at work. A run that is `at_rest`, paused by its budget, stays so until that is raised.
     """
 
     def __init__(
@@ -93,7 +95,7 @@ class Spending:
         currency: str,
         clock: Clock,
         worked_s: float = 0.0,
-        clean: bool = False,
+        at_rest: bool = False,
     ) -> None:
         self._standing = standing
         self._host = host
@@ -103,7 +105,7 @@ class Spending:
         self._currency = currency
         self._clock = clock
         self._began_s = clock.now_s() - worked_s
-        self._is_halted = clean and self.is_paused
+        self._is_halted = at_rest and self.is_paused
         self._cause = ""
 
     @property
@@ -278,6 +280,13 @@ def spent_outside(log: Iterable[LogPayload]) -> Amounts:
     return spent
 
 
+def is_at_rest(log: Sequence[LogPayload]) -> bool:
+    """Say whether the last sitting that did anything ended by itself. Pure."""
+    idle = (RunOpened, BudgetChanged)
+    last = next((row for row in reversed(log) if not isinstance(row, idle)), None)
+    return isinstance(last, RunPaused)
+
+
 def spent_by_completed(outcomes: Iterable[WorldOutcome | None]) -> Amounts:
     """Sum what worlds spent that are completed: they are not recalled any more. Pure."""
     spent = NOTHING
@@ -302,13 +311,11 @@ async def take_up(
     personas: int,
     clock: Clock,
     worked_s: float = 0.0,
-    clean: bool = False,
 ) -> Spending:
     """Hold a run against its budget as it stands, and put its ceilings before every call.
 
-    `log` is the run log with what was just reconciled, `outcomes` how the worlds stand; `clean`
-    says whether the sitting before it ended by itself. What the closed ticks of other than
-    completed worlds cost is added when those are recalled.
+    `log` is the run log with what was just reconciled, `outcomes` how the worlds stand. What the
+    closed ticks of other than completed worlds cost is added when those are recalled.
 
     Raises:
         DamagedRecordError: the journal does not hold what was written.
@@ -331,5 +338,5 @@ async def take_up(
         currency=study.currency,
         clock=clock,
         worked_s=worked_s,
-        clean=clean,
+        at_rest=is_at_rest(log),
     )

@@ -16,7 +16,14 @@ from perdure.runner.config import RunConfig
 from perdure.runner.governor import result_of
 from perdure.runner.ledger import Spend, spend_outside
 from perdure.runner.meter import STATUS_NAME
-from perdure.runner.moved import asked_then, code_then, compare, moved_code, require_leave
+from perdure.runner.moved import (
+    asked_then,
+    code_then,
+    compare,
+    moved_code,
+    require_leave,
+    require_same_budget,
+)
 from perdure.study.identity import input_hashes
 from perdure.trace.files import exists
 from perdure.trace.lock import LOCK_NAME, held, is_held
@@ -71,6 +78,7 @@ def look_back(config: RunConfig) -> History:
         moved = compare(was, now) + moved_code(found.refusing)
         diffs = [one.diff for one in found.refusing if one.diff]
         require_leave(moved, config.force, config.out, diffs)
+        require_same_budget(reader.entry, config.study.budget, config.out)
         outcomes = tuple(reader.outcomes[world.world_id] for world in reader.worlds)
         closed = sum(
             (Spend(known=world.cost, unknown=world.unknown_costs) for world in outcomes),

@@ -17,7 +17,7 @@ from perdure.records.presentation import Plan
 from perdure.records.record import Record
 from perdure.records.registry import BudgetChanged, LogPayload, RungAt, RungLifted, RungTaken
 from perdure.runner.expected import exact
-from perdure.trace.rungs import Rungs, in_force, lift, take
+from perdure.trace.rungs import Rungs, changed, in_force, lift, take
 
 RungRow = RungTaken | RungLifted
 
@@ -86,10 +86,7 @@ def after(standing: Standing, row: LogPayload) -> Standing:
     """Move on by one row of the run log."""
     match row:
         case BudgetChanged(budget=budget):
-            # The ladder stays the study's: with another share, the same tick would be run under
-            # one plan by the worlds that have opened it and under another by those that have not.
-            limits = msgspec.structs.replace(budget, ladder=standing.budget.ladder)
-            return msgspec.structs.replace(standing, budget=limits)
+            return msgspec.structs.replace(standing, budget=changed(standing.budget, budget))
         case RungTaken(rung=rung, tick=tick):
             rungs = take(standing.rungs, rung, tick)
             return msgspec.structs.replace(standing, rungs=rungs, judged=standing.budget)

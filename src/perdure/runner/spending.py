@@ -16,7 +16,6 @@ from perdure.inference.reservations import NOTHING, Amounts, Ceilings, Limit, Re
 from perdure.records.budget import Budget, Rung
 from perdure.records.presentation import Plan
 from perdure.records.registry import (
-    BudgetChanged,
     CallsLost,
     CallsOrphaned,
     LogPayload,
@@ -49,6 +48,7 @@ from perdure.runner.outlook import LiveWorld, calls_ahead, outlook
 from perdure.runner.port import TickReport
 from perdure.study.forecast import forecast
 from perdure.study.identity import Cell
+from perdure.trace.sittings import last_end
 
 REMEDY = "Closed ticks are kept. Raise it with `perdure budget DIR {flag} X`, then run again."
 _FLAGS = {
@@ -282,9 +282,9 @@ def spent_outside(log: Iterable[LogPayload]) -> Amounts:
 
 def is_at_rest(log: Sequence[LogPayload]) -> bool:
     """Say whether the last sitting that did anything ended by itself. Pure."""
-    idle = (RunOpened, BudgetChanged)
-    last = next((row for row in reversed(log) if not isinstance(row, idle)), None)
-    return isinstance(last, RunPaused)
+    return isinstance(
+        last_end(log[:-1] if log and isinstance(log[-1], RunOpened) else log), RunPaused
+    )
 
 
 def spent_by_completed(outcomes: Iterable[WorldOutcome | None]) -> Amounts:

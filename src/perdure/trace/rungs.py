@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import msgspec
+
 from perdure.base.canonical import encode
-from perdure.records.budget import Rung
+from perdure.records.budget import Budget, Rung
 from perdure.records.events import KIND_OF, Degraded, Payload, Restored
-from perdure.records.registry import LogPayload, RungAt, RungLifted, RungTaken
+from perdure.records.registry import BudgetChanged, LogPayload, RungAt, RungLifted, RungTaken
 
 Rungs = tuple[RungAt, ...]
 
@@ -43,6 +45,34 @@ def lift(rungs: Rungs, rung: Rung, tick: int) -> Rungs:
         else at
         for at in rungs
     )
+
+
+def changed(budget: Budget, limits: Budget) -> Budget:
+    """Put other limits on a budget.
+
+    The ladder stays the study's: with another share, the same tick would be run under one plan by
+    the worlds that have opened it and under another by those that have not.
+    """
+    return msgspec.structs.replace(limits, ladder=budget.ladder)
+
+
+def budget_in_force(asked: Budget, log: Iterable[LogPayload]) -> Budget:
+    """Give the budget of a run as it stands: as asked, or as changed since."""
+    for row in log:
+        if isinstance(row, BudgetChanged):
+            asked = changed(asked, row.budget)
+    return asked
+
+
+def rungs_of(log: Iterable[LogPayload]) -> Rungs:
+    """List every rung that a run took, by its run log."""
+    rungs: Rungs = ()
+    for row in log:
+        if isinstance(row, RungTaken):
+            rungs = take(rungs, row.rung, row.tick)
+        elif isinstance(row, RungLifted):
+            rungs = lift(rungs, row.rung, row.tick)
+    return rungs
 
 
 def recorded_after(rungs: Rungs, tick: int, payload: Payload) -> Rungs:

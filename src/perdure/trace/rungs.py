@@ -59,21 +59,19 @@ def recorded_after(rungs: Rungs, tick: int, payload: Payload) -> Rungs:
 def wrong_rungs(log: Iterable[LogPayload]) -> str | None:
     """Say what is wrong with the rungs of a run log: each is taken once until it is lifted."""
     rungs: Rungs = ()
-    reached = 0
     for row in log:
-        if not isinstance(row, RungTaken | RungLifted):
-            continue
-        if row.tick < reached:
-            return f"The rung {row.rung} moves at tick {row.tick}, after one moved at {reached}."
-        if isinstance(row, RungTaken):
-            if row.rung in in_force(rungs):
-                return f"The rung {row.rung} is taken at tick {row.tick}, and was taken already."
-            rungs = take(rungs, row.rung, row.tick)
-        else:
-            if row.rung not in in_force(rungs):
-                return f"The rung {row.rung} is lifted at tick {row.tick}, and was not taken."
-            rungs = lift(rungs, row.rung, row.tick)
-        reached = row.tick
+        known = in_force(rungs)
+        match row:
+            case RungTaken(rung=rung, tick=tick):
+                if rung in known:
+                    return f"The rung {rung} is taken at tick {tick}, and was taken already."
+                rungs = take(rungs, rung, tick)
+            case RungLifted(rung=rung, tick=tick):
+                if rung not in known:
+                    return f"The rung {rung} is lifted at tick {tick}, and was not taken."
+                rungs = lift(rungs, rung, tick)
+            case _:
+                pass
     return None
 
 

@@ -66,7 +66,7 @@ def fill(folder: Path) -> Filled:
         partition = born(folder / "worlds")
         registry.witness({WORLDS[0]: partition.head})
         while partition.head.tick < HORIZON - 2:
-            batch = full_batch(partition.head, HORIZON, padding=3_000)
+            batch = full_batch(partition.head, HORIZON, padding=3_000, with_rungs=False)
             head = partition.append(batch, epoch=1, log_head=registry.log_head)
             filled.acked = head.seq
             registry.witness({WORLDS[0]: head}, [outcome_of(WORLDS[0], head, HORIZON)])
@@ -87,7 +87,7 @@ def go_on(folder: Path, acked: int) -> dict[str, Any]:
         folder / "worlds" / NAME, registry.epoch, registry.witnesses[WORLDS[0]]
     )
     found = partition.head.seq
-    batch = full_batch(partition.head, HORIZON)
+    batch = full_batch(partition.head, HORIZON, with_rungs=False)
     head = partition.append(batch, epoch=registry.epoch, log_head=registry.log_head)
     registry.witness({WORLDS[0]: head}, [outcome_of(WORLDS[0], head, HORIZON)])
     partition.close()

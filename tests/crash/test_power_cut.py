@@ -21,13 +21,14 @@ from tests.support.runs import (
     entry,
     full_batch,
     header,
+    pause_batch,
     small_batch,
     world_entry,
 )
 
 from perdure.base.canonical import encode
 from perdure.base.errors import PerdureError
-from perdure.records.events import Head
+from perdure.records.events import Batch, Head
 from perdure.records.registry import RunPaused
 from perdure.trace import files, opening
 from perdure.trace.database import Database
@@ -119,7 +120,7 @@ def missing(root: Path, promised: Promise) -> str:
 
 
 def live(root: Path, recorder: Recorder) -> None:
-    """Live through a whole run: births, ticks, witnesses, a checkpoint, an end, a new life."""
+    """Live through a whole run: births, ticks, a pause, witnesses, a checkpoint, a new life."""
     registry = RegistryFile.create(
         root,
         entry=entry(),
@@ -136,6 +137,8 @@ def live(root: Path, recorder: Recorder) -> None:
         promise = _tick(registry, partition, promise, recorder, large=tick % 3 == 1)
         if tick == TICKS // 2:
             partition._database.empty_log()
+            batch = pause_batch(partition.head)
+            promise = _append(registry, partition, promise, recorder, batch)
     assert partition.finish()
     partition.close()
     partition = PartitionFile.open(root / "worlds" / NAME, 1)
@@ -156,6 +159,16 @@ def _tick(
     large: bool,
 ) -> Promise:
     batch = full_batch(partition.head, HORIZON) if large else small_batch(partition.head)
+    return _append(registry, partition, promise, recorder, batch)
+
+
+def _append(
+    registry: RegistryFile,
+    partition: PartitionFile,
+    promise: Promise,
+    recorder: Recorder,
+    batch: Batch,
+) -> Promise:
     head = partition.append(batch, epoch=1, log_head=registry.log_head)
     promise = promise._replace(seq=head.seq, chain=head.chain)
     recorder.ack(promise)

@@ -127,10 +127,11 @@ def small_batch(head: Head, filler: str = "") -> Batch:
     return Batch(events=number(head, head.tick + 1, payloads))
 
 
-def full_batch(head: Head, horizon: int = 3, padding: int = 0) -> Batch:
+def full_batch(head: Head, horizon: int = 3, padding: int = 0, *, with_rungs: bool = True) -> Batch:
     """Make a sound tick that holds every kind of event, with a prompt and vectors as blobs.
 
-    The run warns of its budget at even ticks and lifts that at odd ones.
+    The run warns of its budget at even ticks and lifts that at odd ones, if it is to be
+    `with_rungs`; `rung_row` gives what its run log says then.
     """
     tick = head.tick + 1
     blobs: dict[str, bytes] = {}
@@ -156,8 +157,10 @@ def full_batch(head: Head, horizon: int = 3, padding: int = 0) -> Batch:
     answer = AnswerGiven(purpose="rank", vectors=blob(bytes([tick]) * 8), count=2)
     dropped = DroppedExposure(persona="p2", stimulus=shown, channel="feed", reason="plan")
     payloads: list[tuple[Payload, str]] = [(Started(), "")] if tick == 0 else []
+    if with_rungs:
+        rung = Restored(rung=Rung.WARN) if tick % 2 else Degraded(rung=Rung.WARN)
+        payloads.append((rung, ""))
     payloads += [
-        (Restored(rung=Rung.WARN) if tick % 2 else Degraded(rung=Rung.WARN), ""),
         (StimulusPublished(stimulus=stimulus), ""),
         (InterventionApplied(intervention=Intervention(kind="none")), ""),
         (ExposureDropped(dropped=dropped), "p2"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Protocol
 
@@ -104,11 +104,17 @@ def _reflecting(scenario: Scenario, agent: AgentSettings) -> dict[int, Fraction]
 
 
 class Seen:
-    """The most calls that a tick made so far, by world: for worlds without a known schedule."""
+    """The most calls that a tick made so far, by world: for worlds without a known schedule.
 
-    def __init__(self, before_any: NeedsOf) -> None:
-        """Start with nothing seen; `before_any` is asked until some world has closed a tick."""
+    `before_any` is asked until some world has closed a tick. `optional` are the kinds of calls of
+    which it is known that they are optional work.
+    """
+
+    def __init__(
+        self, before_any: NeedsOf, *, optional: Collection[RoleAndPurpose] = frozenset()
+    ) -> None:
         self._before_any = before_any
+        self._optional = frozenset(optional)
         self._by_world: dict[str, Counter[RoleAndPurpose]] = {}
         self._of_all: Counter[RoleAndPurpose] = Counter()
 
@@ -118,9 +124,14 @@ class Seen:
         self._of_all |= Counter(numbers)
 
     def needs(self, world_id: str, tick: int) -> Needs:
-        """Say what a world's tick is taken to need. What a plan thins of it is not known: all."""
+        """Say what a world's tick is taken to need. Which of it a plan thins is not known: all."""
         most = self._by_world.get(world_id) or self._of_all
-        return Needs(thinned=most) if most else self._before_any(world_id, tick)
+        if not most:
+            return self._before_any(world_id, tick)
+        return Needs(
+            thinned={kind: most[kind] for kind in most if kind not in self._optional},
+            optional={kind: most[kind] for kind in most if kind in self._optional},
+        )
 
 
 def numbers_of(costs: Iterable[Cost]) -> dict[RoleAndPurpose, int]:

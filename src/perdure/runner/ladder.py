@@ -51,9 +51,9 @@ class Outlook(Record):
 
     `tick` is the next that no world has opened yet. `spent` is the figure so far; `committed` what
     open ticks, and ticks before `tick` that are still to open, are expected to take beyond it;
-    `full` what `tick` is expected to take in all worlds under a plan that restrains nothing, and
+    `full` is what `tick` is expected to take in all worlds under a plan that restrains nothing,
     `least` what it takes under the plan that restrains most, with survey waves whole. `beyond`
-    names another ceiling that would be crossed: calls, tokens, time; empty if none would be.
+    names another ceiling that would be crossed (calls, tokens, time); empty if none would be.
     """
 
     tick: int

@@ -281,10 +281,9 @@ def spent_outside(log: Iterable[LogPayload]) -> Amounts:
 
 
 def is_at_rest(log: Sequence[LogPayload]) -> bool:
-    """Say whether the last sitting that did anything ended by itself. Pure."""
-    return isinstance(
-        last_end(log[:-1] if log and isinstance(log[-1], RunOpened) else log), RunPaused
-    )
+    """Say whether the run was at rest, paused, before the sitting that its log ends with. Pure."""
+    begins = [place for place, row in enumerate(log) if isinstance(row, RunOpened)]
+    return bool(begins) and isinstance(last_end(log[: begins[-1]]), RunPaused)
 
 
 def spent_by_completed(outcomes: Iterable[WorldOutcome | None]) -> Amounts:

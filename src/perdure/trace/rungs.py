@@ -89,32 +89,41 @@ def recorded_after(rungs: Rungs, tick: int, payload: Payload) -> Rungs:
 def wrong_rungs(log: Iterable[LogPayload]) -> str | None:
     """Say what is wrong with the rungs of a run log: each is taken once until it is lifted."""
     rungs: Rungs = ()
-    reached = 0
     for row in log:
-        if not isinstance(row, RungTaken | RungLifted):
-            continue
-        if row.tick < reached:
-            return f"The rung {row.rung} moves at tick {row.tick}, after one moved at {reached}."
-        if isinstance(row, RungTaken):
-            if row.rung in in_force(rungs):
-                return f"The rung {row.rung} is taken at tick {row.tick}, and was taken already."
-            rungs = take(rungs, row.rung, row.tick)
-        else:
-            if row.rung not in in_force(rungs):
-                return f"The rung {row.rung} is lifted at tick {row.tick}, and was not taken."
-            rungs = lift(rungs, row.rung, row.tick)
-        reached = row.tick
+        known = in_force(rungs)
+        match row:
+            case RungTaken(rung=rung, tick=tick):
+                if rung in known:
+                    return f"The rung {rung} is taken at tick {tick}, and was taken already."
+                rungs = take(rungs, rung, tick)
+            case RungLifted(rung=rung, tick=tick):
+                if rung not in known:
+                    return f"The rung {rung} is lifted at tick {tick}, and was not taken."
+                rungs = lift(rungs, rung, tick)
+            case _:
+                pass
     return None
 
 
 def unlogged_rung(rungs: Iterable[RungAt], log: Iterable[LogPayload]) -> str | None:
-    """Say which rung of a world's record the run did not take, or lift, at that tick."""
+    """Say which rung of a world's record the run did not take, or lift, at that tick.
+
+    A pause stops a world before the tick at which the run has it, if a call of an earlier tick did
+    not fit; there it is lifted, too.
+    """
     rows = tuple(log)
     taken = {(row.rung, row.tick) for row in rows if isinstance(row, RungTaken)}
     lifted = {(row.rung, row.tick) for row in rows if isinstance(row, RungLifted)}
+
+    def is_in(rung: Rung, tick: int, moves: Iterable[tuple[Rung, int]]) -> bool:
+        return any(
+            rung is moved and (at == tick or (rung is Rung.PAUSE and tick < at))
+            for moved, at in moves
+        )
+
     for at in rungs:
-        if (at.rung, at.tick) not in taken:
+        if not is_in(at.rung, at.tick, taken):
             return f"It has the rung {at.rung} from tick {at.tick} on, and the run log has not."
-        if at.lifted is not None and (at.rung, at.lifted) not in lifted:
+        if at.lifted is not None and not is_in(at.rung, at.lifted, lifted):
             return f"Its rung {at.rung} is lifted at tick {at.lifted}, and that of the run is not."
     return None

@@ -74,6 +74,7 @@ def _total(found: Standing) -> str:
 
 
 def _parts(found: Standing, folder: str, progress: Progress | None) -> Iterator[RenderableType]:
+    from perdure.cli.budget_view import standing_parts  # noqa: PLC0415 - heavy
     from perdure.cli.cost_view import outside_parts  # noqa: PLC0415 - heavy
     from perdure.cli.figures import count, plural, spend  # noqa: PLC0415 - heavy
     from perdure.cli.progress import pace_text  # noqa: PLC0415 - heavy
@@ -91,6 +92,7 @@ def _parts(found: Standing, folder: str, progress: Progress | None) -> Iterator[
         f"{spend(found.cost, found.unknown_costs, found.currency)}"
     )
     yield from outside_parts(found.outside, found.currency, total=_total(found))
+    yield from standing_parts(found.budget, found.rungs, found.worlds, found.currency)
     if progress is not None:
         yield paragraph(f"Now: {pace_text(progress)}")
     yield paragraph("")

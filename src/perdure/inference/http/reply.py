@@ -14,6 +14,7 @@ from perdure.inference.http.strict import StrictDecoder
 from perdure.inference.http.usage import normalise_usage
 from perdure.records.request import Failure, FailureCause, FinishReason, Reply, Vectors
 from perdure.records.scenario import ModelPin
+from perdure.records.usage import Usage
 
 _NAME_CHARACTERS_MAX = 200
 _FINISH = {"stop": FinishReason.STOP, "length": FinishReason.LENGTH}
@@ -54,6 +55,11 @@ class _Embeddings(msgspec.Struct):
     error: Any = None
 
 
+class _Billed(msgspec.Struct):
+    usage: Any = None
+
+
+_billed = StrictDecoder(_Billed, once=("usage", "prompt_tokens", "completion_tokens"))
 _chat = StrictDecoder(
     _Chat,
     once=(
@@ -123,6 +129,20 @@ def read_embeddings(body: bytes, count: int, pin: ModelPin, key: Key) -> Vectors
         return Failure(cause=FailureCause.WRONG_MODEL, status=_OK, served=served)
     usage, impossible = normalise_usage(reply.usage, has_output=False)
     return Vectors(vectors=vectors, served=served, usage=usage, usage_impossible=impossible)
+
+
+def billed(failure: Failure, body: bytes, *, has_output: bool) -> Failure:
+    """Put the usage on a failure that its body reports, if it reports any at all.
+
+    Nothing used is nothing reported: a failure says it that was never counted.
+    """
+    reported: _Billed | None = _billed.decode(body)
+    if reported is None:
+        return failure
+    usage, impossible = normalise_usage(reported.usage, has_output=has_output)
+    if usage == Usage():
+        return failure
+    return msgspec.structs.replace(failure, usage=usage, usage_impossible=impossible)
 
 
 def _said(choice: _Choice) -> tuple[str, FinishReason] | None:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from perdure.agent import PersonaAgent
+from perdure.agent import PersonaAgent, advance_by
 from perdure.agent.persona import WORKERS_MAX
 from perdure.base.errors import KeyOrModelRefusedError, PluginError
 from perdure.records.outcome import Outcome, TurnDone, TurnFailed, TurnFailureCause
@@ -242,6 +242,23 @@ def test_no_reflection_where_none_is_due(turns: int, plan: Plan, every: int) -> 
     )
     assert done(outcome).reflection is None
     assert len(models.asked) == 1
+
+
+def test_without_optional_work_the_measurement_is_the_same() -> None:
+    """Freezing leaves the reflection out; the turn asks the same model the same, in the same way.
+
+    The reflection stays due, and is made at the next turn that allows it.
+    """
+    due = PersonaState(turns_since_reflection=9)
+    frozen, free = Says("I see."), Says("I see.")
+    (short,) = act(job(CLAIM, state=due), models=frozen, plan=Plan(optional_work=False))
+    (whole,) = act(job(CLAIM, state=due), models=free, plan=Plan())
+    assert frozen.asked == free.asked[:1]
+    assert len(free.asked) == 2
+    assert done(short) == msgspec.structs.replace(done(whole), reflection=None)
+    state = advance_by(due, job(CLAIM).presentation, done(short), memories_max=5)
+    (later,) = act(job(CLAIM, state=state), models=Says("I see."), plan=Plan())
+    assert done(later).reflection is not None
 
 
 def test_a_failed_reflection_leaves_the_turn_done() -> None:

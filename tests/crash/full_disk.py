@@ -69,7 +69,9 @@ def fill(folder: Path) -> Filled:
             batch = full_batch(partition.head, HORIZON, padding=3_000, with_rungs=False)
             head = partition.append(batch, epoch=1, log_head=registry.log_head)
             filled.acked = head.seq
-            registry.witness({WORLDS[0]: head}, [outcome_of(WORLDS[0], head, HORIZON)])
+            registry.witness(
+                {WORLDS[0]: head}, [outcome_of(WORLDS[0], head, HORIZON, with_rungs=False)]
+            )
     except PerdureError as error:
         _note(filled, error)
         try:
@@ -89,7 +91,7 @@ def go_on(folder: Path, acked: int) -> dict[str, Any]:
     found = partition.head.seq
     batch = full_batch(partition.head, HORIZON, with_rungs=False)
     head = partition.append(batch, epoch=registry.epoch, log_head=registry.log_head)
-    registry.witness({WORLDS[0]: head}, [outcome_of(WORLDS[0], head, HORIZON)])
+    registry.witness({WORLDS[0]: head}, [outcome_of(WORLDS[0], head, HORIZON, with_rungs=False)])
     partition.close()
     registry.close()
     report = verify(folder)

@@ -196,6 +196,14 @@ def test_a_run_that_has_ended_has_witnessed_its_ticks(
     assert (wrong_witness(head(tick), witness, log) is None) is sound
 
 
+def test_a_pause_that_nobody_witnessed_is_not_of_a_closed_run() -> None:
+    """It closes no tick, and is an event like any other: a paused run alone may end with it."""
+    paused = msgspec.structs.replace(head(1), seq=head(1).seq + 1)
+    assert wrong_witness(paused, head(1), [PAUSED]) is None
+    assert "(event 20)" in str(wrong_witness(paused, head(1), [CLOSED]))
+    assert wrong_witness(paused, paused, [CLOSED]) is None
+
+
 def damage(path: Path, statement: str) -> None:
     """Change a database behind the store's back."""
     connection = apsw.Connection(str(path))

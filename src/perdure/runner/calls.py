@@ -117,6 +117,24 @@ class TickCalls:
         )
 
 
+class TickModels:
+    """The models as an agent is given them: what calls came to and cost is not in sight."""
+
+    __slots__ = ("_tick_calls",)
+
+    def __init__(self, tick_calls: TickCalls) -> None:
+        self._tick_calls = tick_calls
+
+    def for_job(self, index: int) -> JobCalls:
+        """Give the models of one job.
+
+        Raises:
+            IndexError: the tick has no such job.
+
+        """
+        return self._tick_calls.for_job(index)
+
+
 class JobCalls:
     """The models of one job, or of the world itself."""
 

@@ -25,7 +25,7 @@ from perdure.records.persona import Persona
 from perdure.records.presentation import Need, NeedAnswer, Plan, TurnJob, WorldDelta
 from perdure.records.scenario import Header
 from perdure.runner.bill import Bill
-from perdure.runner.calls import TickCalls
+from perdure.runner.calls import TickCalls, TickModels
 from perdure.runner.carried import Carried
 from perdure.runner.compose import TickResult, compose, pause
 from perdure.runner.difference import first_difference
@@ -280,7 +280,8 @@ class WorldRun:
     ) -> tuple[Outcome, ...]:
         reference, place = self.header.agent.agent, self._place(calls.tick)
         with blame(reference, place):
-            outcomes = tuple(await self._agent.act(jobs, plan, calls)) if jobs else ()
+            models = TickModels(calls)
+            outcomes = tuple(await self._agent.act(jobs, plan, models)) if jobs else ()
         return require_outcomes(outcomes, len(jobs), f"{reference}, {place}")
 
     def _require_not_stopped(self, tick: int) -> None:

@@ -270,7 +270,7 @@ class RunReader:
                     persona=persona,
                     content=content,
                 )
-        if witness is None or witness.tick < stored.tick:
+        if witness is None or witness.seq < stored.seq:
             self.check_witness(world_id, stored)
 
     def check_witness(self, world_id: str, head: Head) -> None:

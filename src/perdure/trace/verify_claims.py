@@ -187,18 +187,21 @@ def wrong_end(outcomes: Sequence[WorldOutcome | None], log: Sequence[LogPayload]
 def wrong_witness(head: Head, witness: Head | None, log: Sequence[LogPayload]) -> str | None:
     """Say that a witness is missing or has been set back, by where the record ends.
 
-    A tick is witnessed before the next one opens. In a run that was closed all are witnessed; in
-    one that was paused the last may not be, because storage failed just then.
+    A tick is witnessed before the next one opens. In a run that was closed every event is
+    witnessed; in one that was paused the last tick may not be, because storage failed just then.
     """
     ended = log[-1] if log else None
     if not isinstance(ended, ENDED):
         return None
-    seen = -1 if witness is None else witness.tick
-    allowed = 0 if isinstance(ended, RunClosed) else 1
-    if head.tick <= seen + allowed:
+    seen, seq = (-1, -1) if witness is None else (witness.tick, witness.seq)
+    is_seen = head.seq <= seq if isinstance(ended, RunClosed) else head.tick <= seen + 1
+    if is_seen:
         return None
-    noted = "nothing witnesses it" if witness is None else f"its witness ends at tick {seen}"
-    return f"Its record ends at tick {head.tick}, and {noted}, though the run has ended."
+    noted = "nothing witnesses it" if witness is None else f"its witness ends at {seen} ({seq})"
+    return (
+        f"Its record ends at tick {head.tick} (event {head.seq}), and {noted}, though the run has"
+        " ended."
+    )
 
 
 def _hex(text: str) -> str:

@@ -21,6 +21,7 @@ import sys
 import time
 import traceback
 from collections import Counter
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -83,10 +84,16 @@ def stop_at(places: tuple[str, ...]) -> None:
     crashpoints._armed, crashpoints._hit = "these", hit
 
 
-def fork_runs(base_url: str) -> None:
+def fork_runs(
+    base_url: str,
+    *,
+    config_of: Callable[[str, str], RunConfig] = config_of,
+    run: Callable[..., int] = main,
+) -> None:
     """Do as standard input says, a JSON list a line; say what came of it, a line each.
 
-    `["start", OUT]` forks a run. `["look"]` says whether it has ended, `["wait"]` waits for that,
+    `["start", OUT, ...]` forks a run, which is given the rest of the order. `["look"]` says
+    whether it has ended, `["wait"]` waits for that,
     `["kill"]` kills it: each gives its status as `waitpid` has it, or null, and when it was asked.
     """
     code = history.code_of(config_of(base_url, ""))
@@ -99,7 +106,7 @@ def fork_runs(base_url: str) -> None:
         if order == "start":
             child = os.fork()  # noqa: TID251 - no thread, nothing open: see the top
             if child == 0:
-                _be_child(base_url, *rest)
+                _be_child(partial(run, base_url, *rest))
         else:
             if order == "kill":
                 os.kill(child, signal.SIGKILL)
@@ -109,13 +116,13 @@ def fork_runs(base_url: str) -> None:
         sys.stdout.flush()
 
 
-def _be_child(base_url: str, out: str) -> None:
+def _be_child(run: Callable[[], int]) -> None:
     status = 1
     try:
         nothing = os.open(os.devnull, os.O_RDWR)
         os.dup2(nothing, 0)
         os.dup2(nothing, 1)
-        status = main(base_url, out)
+        status = run()
     except BaseException:  # noqa: BLE001 - a fork must never return into its parent's code
         traceback.print_exc()
     finally:

@@ -14,6 +14,7 @@ from functools import partial
 from typing import NamedTuple
 
 import msgspec
+from tests.support.budget_figure import Bill, Figure, Reserved, bill_of, figure_of
 
 from perdure.base.chance import Stream
 from perdure.records.budget import Budget, Ladder, Rung
@@ -42,7 +43,6 @@ from perdure.records.request import FailureCause
 from perdure.records.usage import CostSource, Usage
 from perdure.runner.estimates import Estimates, RoleAndPurpose
 from perdure.runner.expected import REFLECTION, TURN, Needs, calls_under
-from perdure.runner.figure import Bill, Figure, Reserved, bill_of, figure_of
 from perdure.runner.ladder import (
     Due,
     Outlook,

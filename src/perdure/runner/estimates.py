@@ -99,8 +99,8 @@ class Estimates:
 
     def dearest_mean(self) -> Fraction | None:
         """Give the largest of these averages: for a call of which neither is known."""
-        means = (Fraction(total, count) for total, count in self._sums.values())
-        return max(means, default=None)
+        means = (self.mean(model, role) for model, role in self._sums)
+        return max((mean for mean in means if mean is not None), default=None)
 
 
 def calls_seen(costs: Iterable[Cost]) -> tuple[CallsSeen, ...]:

@@ -6,6 +6,7 @@ spent and reserved (`inference.reservations`). The governor asks it once for eac
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
@@ -189,7 +190,7 @@ class Spending:
         seen = outlook(
             ahead,
             tick,
-            spent=settled.money + min(open_calls, reserved.money),
+            spent=settled.money + self._unpriced() + min(open_calls, reserved.money),
             estimates=self._estimates,
             beyond=crossed,
         )
@@ -220,6 +221,11 @@ class Spending:
     def due(self, tick: int, recorded: Iterable[RungAt]) -> Due:
         """Say which rungs a world records at a tick, given those that its record has."""
         return due(self._standing, tick, recorded)
+
+    def _unpriced(self) -> int:
+        """Take attempts without a known amount to have cost what the dearest kind costs."""
+        mean = self._estimates.dearest_mean()
+        return 0 if mean is None else math.ceil(mean * self._host.reservations.settled.unknown)
 
     def _live(self, world_id: str, tick: int, plan: Plan | None) -> LiveWorld:
         begun = self._host.begun(world_id, tick)

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from perdure.runner.figure import Figure
+from tests.support.budget_figure import Figure
 from tests.support.town import OwnParts, run_in_memory, town
 
 from perdure.agent import PersonaAgent

@@ -17,11 +17,12 @@ from perdure.inference.charges import (
     uncharged,
     worst_case,
 )
-from perdure.inference.settlement import FREE, settle
+from perdure.inference.settlement import settle
 from perdure.records.journal import IS_FINAL, JournaledCall, OpenTick, Settled
 from perdure.records.registry import CallsLost, CallsOrphaned, RunOpened
 from perdure.records.request import ChatRequest, EmbedRequest, FailureCause, Message
 from perdure.records.usage import CostSource, Price, Usage
+from perdure.study.pricing import FREE
 
 OTHER = hash_hex("another request")
 PRICE = Price(input_fresh=1_000_000, output=2_000_000)

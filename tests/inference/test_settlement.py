@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
-from perdure.inference.settlement import BILLED, FREE, amount_of, price_for, settle
+from perdure.inference.settlement import BILLED, settle, worst_amount
 from perdure.records.request import Failure, FailureCause, Reply, Vectors
 from perdure.records.usage import CostSource, Price, Usage
+from perdure.study.pricing import FREE
 
 PRICE = Price(input_fresh=3_000_000_000, output=15_000_000_000, cache_read=300_000_000)
+BOUND = msgspec.structs.replace(PRICE, is_bound=True)
 USAGE = Usage(input_fresh=100, cache_write=10, cache_read=1000, output=20)
 
 
@@ -26,13 +29,6 @@ def test_a_failure_costs_nothing_or_an_unknown_amount(cause: FailureCause) -> No
     assert (attempt.source is CostSource.UNKNOWN) is BILLED[cause]
 
 
-def test_the_four_counts_are_priced_apart_and_rounded_up() -> None:
-    """Each kind of token has its own price; a cached one without a price costs as fresh input."""
-    written = 10 * 3_000
-    assert amount_of(USAGE, PRICE) == 100 * 3_000 + 1000 * 300 + written + 20 * 15_000
-    assert amount_of(Usage(input_fresh=1), Price(input_fresh=1, output=0)) == 1
-
-
 def test_unknown_usage_or_price_is_an_unknown_amount() -> None:
     """Without usage, or without a price, nobody knows what a reply cost."""
     for usage, price in ((None, PRICE), (USAGE, None)):
@@ -48,22 +44,33 @@ def test_impossible_usage_is_marked() -> None:
     assert attempt.amount is None
 
 
-@pytest.mark.parametrize("provider", ["baseline", "local", "scripted"])
-def test_what_runs_here_is_free(provider: str) -> None:
-    """Models on this machine cost zero by the price table, failures included."""
-    price = price_for(provider, None)
-    assert price == FREE
+def test_what_costs_nothing_costs_nothing_in_any_case() -> None:
+    """At a price of zero a call is free, whether it failed or did not say what it used."""
     for outcome in (
         Reply(text="a", served="m"),
         Vectors(vectors=((1.0,),), served="m"),
         Failure(cause=FailureCause.TIMEOUT),
     ):
-        attempt = settle(outcome, price)
+        attempt = settle(outcome, FREE)
         assert (attempt.amount, attempt.source) == (0, CostSource.PRICE_TABLE)
 
 
-def test_an_endpoint_without_a_price_is_not_free() -> None:
-    """Only a study's own price makes a remote model's cost known."""
-    assert price_for("http", None) is None
-    assert price_for("http", PRICE) == PRICE
-    assert price_for("local", PRICE) == PRICE
+def test_what_a_provider_states_comes_before_any_price() -> None:
+    """A stated cost is what was paid, even where no price is known or usage is missing."""
+    for price in (PRICE, BOUND, None):
+        for outcome in (
+            Reply(text="a", served="m", usage=USAGE, billed=7),
+            Vectors(vectors=((1.0,),), served="m", billed=7),
+        ):
+            attempt = settle(outcome, price)
+            assert (attempt.amount, attempt.source) == (7, CostSource.PROVIDER)
+
+
+def test_an_amount_at_a_bound_is_an_estimate() -> None:
+    """What is known to cost at most so much is counted as that, and said to be estimated."""
+    exact = settle(Reply(text="a", served="m", usage=USAGE), PRICE)
+    bounded = settle(Reply(text="a", served="m", usage=USAGE), BOUND)
+    assert bounded.amount == exact.amount
+    assert (exact.source, bounded.source) == (CostSource.PRICE_TABLE, CostSource.ESTIMATE)
+    assert worst_amount(USAGE, BOUND)[1] is CostSource.ESTIMATE
+    assert worst_amount(USAGE, None) == (None, CostSource.UNKNOWN)

@@ -18,7 +18,7 @@ from perdure.inference.limits import Limits
 from perdure.inference.overdue import Overdue
 from perdure.inference.provider import Checkable, Provider
 from perdure.inference.retry import STOPS_RUN, RetryPolicy, attempt_timeout, wait_before_retry
-from perdure.inference.settlement import price_for, settle
+from perdure.inference.settlement import settle
 from perdure.records.record import Record
 from perdure.records.request import (
     Attempt,
@@ -32,6 +32,7 @@ from perdure.records.request import (
     Vectors,
 )
 from perdure.records.usage import Price, Usage
+from perdure.study.pricing import price_for
 
 Outcome = Reply | Vectors | Failure
 

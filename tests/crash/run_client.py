@@ -11,6 +11,7 @@ from tests.support.town import town
 from perdure import runner
 from perdure.records.scenario import ModelPin
 from perdure.records.study import Endpoint, ModelSpec
+from perdure.records.usage import Price
 
 SCENARIOS: tuple[dict[str, Any], ...] = (
     {},
@@ -25,6 +26,7 @@ def main(base_url: str, out: str) -> int:
     spec = ModelSpec(
         pin=ModelPin(provider="http", model="test-model"),
         endpoint=Endpoint(base_url=base_url, concurrency_max=4),
+        price=Price(input_fresh=150_000_000, output=600_000_000),
     )
     models = dict.fromkeys(("tier_a", "tier_b"), spec)
     study = msgspec.structs.replace(config.study, models=models)

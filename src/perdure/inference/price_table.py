@@ -6,7 +6,7 @@ The one module that imports the package, which takes about a second.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -60,19 +60,20 @@ class Entry:
 class PriceTable:
     """Finds prices in the bundled data, as they hold at a moment and in the days after it."""
 
-    def __init__(self, now_s: float) -> None:
+    def __init__(self, now_s: float, providers: Sequence[Provider] = bundled) -> None:
         self._now = datetime.fromtimestamp(now_s, UTC)
         # The data that was installed: another package in this process may have fetched its own.
-        self._data = DataSnapshot(providers=bundled, from_auto_update=False)
+        self._providers = list(providers)
+        self._data = DataSnapshot(providers=self._providers, from_auto_update=False)
         self._version = metadata.version(TABLE)
 
     def by_entry(self, entry: str) -> Entry | str:
         """Look up `provider/model`; or say in a sentence why there is no price."""
         provider_id, _, model = entry.partition("/")
-        for provider in bundled:
+        for provider in self._providers:
             if provider.id == provider_id:
                 return self._priced(provider, model)
-        near = nearest(provider_id, [provider.id for provider in bundled])
+        near = nearest(provider_id, [provider.id for provider in self._providers])
         return (
             f"`price_as` names the provider `{_short(provider_id)}`, which {TABLE} "
             f"{self._version} does not have." + (f" It has `{near}`." if near else "")
@@ -80,10 +81,25 @@ class PriceTable:
 
     def by_address(self, base_url: str, model: str) -> Entry | str:
         """Look up the model of whoever answers at an address; or say why there is no price."""
-        provider = _at(base_url)
+        provider = self._at(base_url)
         if provider is None:
             return f"Nobody whose prices {TABLE} {self._version} has answers at {base_url}."
         return self._priced(provider, model)
+
+    def _at(self, base_url: str) -> Provider | None:
+        """Find who answers at an address: by scheme and whole host, on the usual port."""
+        parts = urlsplit(base_url)
+        if parts.hostname is None or parts.port not in {None, 443}:
+            return None
+        host = f"{parts.scheme}://{parts.hostname}"
+        # A dot in the path could stand in for a host; the patterns need none there.
+        address = f"{host}{parts.path.replace('.', '_')}/"
+        for provider in self._providers:
+            found = re.match(provider.api_pattern, address)
+            # The whole host, that is, and not the beginning of a longer one.
+            if found is not None and found.end() >= len(host):
+                return provider
+        return None
 
     def _priced(self, provider: Provider, name: str) -> Entry | str:
         called = f"{provider.id}/{_short(name)}"
@@ -99,22 +115,6 @@ class PriceTable:
             return f"{TABLE} {self._version} has {called} {lacking}."
         source = PriceSource(table=TABLE, version=self._version, entry=f"{provider.id}/{model.id}")
         return Entry(price=_dearest(at_times), source=source)
-
-
-def _at(base_url: str) -> Provider | None:
-    """Find who answers at an address: by scheme and whole host, on the usual port."""
-    parts = urlsplit(base_url)
-    if parts.hostname is None or parts.port not in {None, 443}:
-        return None
-    host = f"{parts.scheme}://{parts.hostname}"
-    # A dot in the path could stand in for a host; the patterns need none there.
-    address = f"{host}{parts.path.replace('.', '_')}/"
-    for provider in bundled:
-        found = re.match(provider.api_pattern, address)
-        # The whole host, that is, and not the beginning of a longer one.
-        if found is not None and found.end() >= len(host):
-            return provider
-    return None
 
 
 def _moments(model: ModelInfo, now: datetime) -> Iterator[datetime]:

@@ -261,7 +261,7 @@ COUNTS = st.integers(-1, 60) | st.booleans() | st.none() | st.floats(0, 60) | st
 
 @given(prompt=COUNTS, said=COUNTS, total=COUNTS, cached=COUNTS, thought=COUNTS, heard=COUNTS)
 def test_the_short_way_and_the_long_way_agree(
-    prompt: object, said: object, total: object, cached: object, thought: object, heard: object
+    *, prompt: object, said: object, total: object, cached: object, thought: object, heard: object
 ) -> None:
     """The commonest shape is read by a short cut, which gives what the whole rules give."""
     reported = {

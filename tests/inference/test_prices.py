@@ -1,4 +1,4 @@
-"""That a price is looked up by who answers, is what the table says, and is kept for a run's life."""
+"""That a price is looked up by who answers, is what the table says, and stays a run's own."""
 
 from __future__ import annotations
 

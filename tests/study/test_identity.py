@@ -11,8 +11,8 @@ from tests.support.sample_study import Writer
 from perdure.base import canonical
 from perdure.base.errors import InvalidStudyError
 from perdure.population import Loaded, load_study
-from perdure.records.scenario import Scenario, Variant
 from perdure.records.budget import Budget
+from perdure.records.scenario import Scenario, Variant
 from perdure.records.usage import Price, PriceSource
 from perdure.study.identity import expand, input_hashes, world_id, world_seed
 

@@ -117,7 +117,8 @@ def test_no_call_costs_more_than_the_most_for_its_size(
 def test_an_amount_is_the_exact_one_rounded_up(usage: Usage, price: Price) -> None:
     """Against exact fractions: less than one nano-unit above, and never below."""
     tokens = usage.input_fresh + usage.cache_write + usage.cache_read
-    rates = [price, *(tier for tier in price.tiers if tokens > tier.over)][-1]
+    reached = [tier for tier in price.tiers if tokens > tier.over]
+    rates: Price | PriceTier = reached[-1] if reached else price
     exact = sum(
         (
             Fraction(count * (rates.input_fresh if rate is None else rate), 1_000_000)

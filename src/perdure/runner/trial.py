@@ -27,10 +27,6 @@ from perdure.study.forecast import Pace
 from perdure.study.schedule import Kind, Schedule
 from perdure.trace.reader import RunReader
 
-# These answer by themselves, one call after another or in batches of their own, so that more calls
-# in flight than were tried would not have made them faster.
-_PACED_BY_THEMSELVES = frozenset({"baseline", "local", "scripted"})
-
 
 class Tried(Record):
     """What the calls of one kind took. `amount` sums known costs, in nano-units."""
@@ -174,5 +170,6 @@ def _pace(study: Study, calls: int, personas: int, seconds: float) -> Pace:
     first = next(iter(study.models.values()))
     most = first.endpoint.concurrency_max
     in_flight = min(most, personas)
-    by_itself = first.pin.provider in _PACED_BY_THEMSELVES
-    return Pace(call_s=seconds * in_flight / calls, in_flight_max=in_flight if by_itself else most)
+    # What runs here was busy with what was tried: more calls in flight would not make it faster.
+    is_here = first.pin.provider in FREE_PROVIDERS
+    return Pace(call_s=seconds * in_flight / calls, in_flight_max=in_flight if is_here else most)

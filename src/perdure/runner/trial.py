@@ -24,6 +24,7 @@ from perdure.runner.assembly import run
 from perdure.runner.config import RunConfig
 from perdure.runner.meter import Observer
 from perdure.study.forecast import Pace
+from perdure.study.pricing import FREE_PROVIDERS
 from perdure.study.schedule import Kind, Schedule
 from perdure.trace.reader import RunReader
 

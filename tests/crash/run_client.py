@@ -34,6 +34,7 @@ from perdure.inference import http
 from perdure.inference.limits import Limits
 from perdure.records.scenario import ModelPin
 from perdure.records.study import Endpoint, ModelSpec
+from perdure.records.usage import Price
 from perdure.runner import history, respondents
 from perdure.runner.config import RunConfig
 
@@ -49,7 +50,11 @@ def config_of(base_url: str, out: str, **endpoint: Any) -> RunConfig:
     """Make the study of the run; `endpoint` changes how its model is reached."""
     config = town(20, scenarios=SCENARIOS, seeds=(1,), out=out)
     reached = Endpoint(base_url=base_url, **{"concurrency_max": 4, **endpoint})
-    spec = ModelSpec(pin=ModelPin(provider="http", model="test-model"), endpoint=reached)
+    spec = ModelSpec(
+        pin=ModelPin(provider="http", model="test-model"),
+        endpoint=reached,
+        price=Price(input_fresh=150_000_000, output=600_000_000),
+    )
     models = dict.fromkeys(("tier_a", "tier_b"), spec)
     study = msgspec.structs.replace(config.study, models=models)
     return RunConfig(**{**vars(config), "study": study})

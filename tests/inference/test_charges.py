@@ -18,14 +18,15 @@ from perdure.inference.charges import (
     uncharged,
 )
 from perdure.inference.offer import Offer, worst_case
-from perdure.inference.settlement import FREE, Tariff, attempt_of, settle
+from perdure.inference.settlement import attempt_of, settle
 from perdure.records.journal import IS_FINAL, Intent, JournaledCall, OpenTick, Settled
 from perdure.records.registry import CallsLost, CallsOrphaned, RunOpened
 from perdure.records.request import ChatRequest, FailureCause, Message
 from perdure.records.usage import CostSource, Price
+from perdure.study.pricing import FREE
 
 OTHER = hash_hex("another request")
-TARIFF = Tariff(price=Price(input_fresh=1_000_000, output=2_000_000))
+PRICE = Price(input_fresh=1_000_000, output=2_000_000)
 
 
 def call(
@@ -95,8 +96,8 @@ def test_another_request_is_not_the_same_call() -> None:
 def test_a_journaled_attempt_is_the_one_that_was_recorded(settled: Settled) -> None:
     """What comes from the journal is what the host would have recorded, cost and all."""
     made = call()
-    charged = settle(settled.outcome, made.intent.worst, TARIFF)
-    attempt = attempt_of(charged, made.intent.worst)
+    charged = settle(settled.outcome, made.intent.worst, PRICE)
+    attempt = attempt_of(charged, made.intent.worst, made.intent.amount)
     assert attempt_record(msgspec.structs.replace(made, settled=charged)) == attempt
 
 
@@ -104,11 +105,11 @@ def test_an_intent_says_what_it_may_cost() -> None:
     """The amount follows from the counts; without a price it is unknown; what is free is free."""
     request = ChatRequest(role="a", messages=(Message(role="user", content="x"),), tokens_max=10)
 
-    def intended(tariff: Tariff | None) -> Intent:
-        offer = Offer(request=request, worst=worst_case(request, tariff), tariff=tariff)
+    def intended(price: Price | None) -> Intent:
+        offer = Offer(request=request, worst=worst_case(request), price=price)
         return intent_of(key(), 0, offer, REQUEST)
 
-    known, unknown = intended(TARIFF), intended(None)
+    known, unknown = intended(PRICE), intended(None)
     assert (known.amount, known.source) == (33 + 20, CostSource.PRICE_TABLE)
     assert (unknown.amount, unknown.source) == (None, CostSource.UNKNOWN)
     assert intended(FREE).amount == 0

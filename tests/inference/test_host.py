@@ -16,7 +16,7 @@ from perdure.inference.offer import Offer
 from perdure.inference.reservations import NOTHING, Amounts, Ceilings, Reservations
 from perdure.inference.retry import RetryPolicy
 from perdure.inference.running_clock import RunningClock
-from perdure.inference.settlement import amount_of, settle
+from perdure.inference.settlement import settle
 from perdure.records.journal import Settled
 from perdure.records.request import (
     CallKey,
@@ -30,6 +30,7 @@ from perdure.records.request import (
     Vectors,
 )
 from perdure.records.usage import CostSource, Price, Usage
+from perdure.study.pricing import amount_of
 from perdure.testing import HANG, ScriptedProvider, SkippingClock
 
 T = TypeVar("T")
@@ -358,7 +359,7 @@ def test_a_sender_stands_before_every_attempt() -> None:
             self.seen.append((key.job, attempt))
             assert isinstance(offer.request, ChatRequest)
             outcome = await self.remote.chat(offer.request, timeout_s)
-            return settle(outcome, offer.worst, offer.tariff)
+            return settle(outcome, offer.worst, offer.price)
 
     remote = Remote(lambda number: LIMITED if number == 0 else reply(number))
     recorder = Recorder(remote)

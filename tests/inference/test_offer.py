@@ -7,11 +7,12 @@ from hypothesis import strategies as st
 
 from perdure.inference.offer import Bounds, Offer, worst_case
 from perdure.inference.reservations import Amounts
-from perdure.inference.settlement import FREE, Tariff, input_of, is_above
+from perdure.inference.settlement import input_of, is_above
 from perdure.records.request import ChatRequest, EmbedRequest, Message
 from perdure.records.usage import Price, Usage
+from perdure.study.pricing import FREE
 
-TARIFF = Tariff(price=Price(input_fresh=1_000_000, output=2_000_000))
+PRICE = Price(input_fresh=1_000_000, output=2_000_000)
 CHAT = ChatRequest(
     role="tier_a", messages=(Message(role="user", content="h\u00e9llo"),), tokens_max=70
 )
@@ -20,22 +21,20 @@ COUNT = st.integers(0, 10_000)
 
 
 def test_a_worst_case_bounds_what_is_asked() -> None:
-    """A token is at least a byte; input counts as what is dearer; embeddings say nothing."""
-    assert worst_case(CHAT, None) == Usage(input_fresh=6 + 32, output=70)
-    dear = Tariff(price=Price(input_fresh=1, output=1, cache_write=2))
-    assert worst_case(CHAT, dear) == Usage(cache_write=6 + 32, output=70)
-    assert worst_case(TEXTS, TARIFF) == Usage(input_fresh=3 + 48)
+    """A token is at least a byte; embeddings say nothing."""
+    assert worst_case(CHAT) == Usage(input_fresh=6 + 32, output=70)
+    assert worst_case(TEXTS) == Usage(input_fresh=3 + 48)
 
 
 def test_an_offer_reserves_money_tokens_and_one_call() -> None:
-    """Without a tariff there is no money to reserve; what is free reserves nothing but its call."""
-    worst = worst_case(CHAT, TARIFF)
+    """Without a price there is no money to reserve; what is free reserves nothing but its call."""
+    worst = worst_case(CHAT)
 
-    def reserved(tariff: Tariff | None) -> Amounts:
-        return Offer(request=CHAT, worst=worst, tariff=tariff).reserved
+    def reserved(price: Price | None) -> Amounts:
+        return Offer(request=CHAT, worst=worst, price=price).reserved
 
-    assert reserved(TARIFF) == Amounts(money=38 + 140, calls=1, tokens=108)
-    assert reserved(None) == Amounts(calls=1, tokens=108)
+    assert reserved(PRICE) == Amounts(money=38 + 140, calls=1, tokens=108)
+    assert reserved(None) == Amounts(calls=1, tokens=108, unknown=1)
     assert reserved(FREE) == Amounts(calls=1)
 
 

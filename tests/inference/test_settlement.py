@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from perdure.inference.settlement import (
-    FREE,
     SETTLEMENT,
     Settlement,
-    Tariff,
-    amount_of,
     attempt_of,
     settle,
-    tariff_for,
     tokens_charged,
     tokens_of,
 )
 from perdure.records.request import Failure, FailureCause, Reply, Vectors
 from perdure.records.usage import CostSource, Price, Usage
+from perdure.study.pricing import amount_of, most_for, price_for
 
 PRICE = Price(input_fresh=3_000_000_000, output=15_000_000_000, cache_read=300_000_000)
-TARIFF = Tariff(price=PRICE)
 WORST = Usage(input_fresh=2_000, output=50)
 USAGE = Usage(input_fresh=100, cache_write=10, cache_read=1000, output=20)
 
@@ -33,12 +30,12 @@ def test_every_cause_is_in_the_table() -> None:
 @pytest.mark.parametrize("cause", FailureCause)
 def test_a_failure_is_released_or_charged_in_full(cause: FailureCause) -> None:
     """P5: what may have been billed is charged at its worst case; what cannot have been, is not."""
-    settled = settle(Failure(cause=cause, status=418, served="x"), WORST, TARIFF)
-    attempt = attempt_of(settled, WORST)
+    settled = settle(Failure(cause=cause, status=418, served="x"), WORST, PRICE)
+    attempt = attempt_of(settled, WORST, most_for(WORST, PRICE))
     assert (attempt.failed, attempt.status, attempt.served) == (cause, 418, "x")
     assert attempt.usage is None
     if SETTLEMENT[cause] is Settlement.IN_FULL:
-        assert (attempt.amount, attempt.charged) == (amount_of(WORST, PRICE), WORST)
+        assert (attempt.amount, attempt.charged) == (most_for(WORST, PRICE), WORST)
         assert attempt.source is CostSource.ESTIMATE
     else:
         assert (attempt.amount, attempt.charged) == (0, None)
@@ -48,26 +45,19 @@ def test_a_failure_is_released_or_charged_in_full(cause: FailureCause) -> None:
 @pytest.mark.parametrize("cause", FailureCause)
 def test_a_failure_that_reports_usage_is_charged_it(cause: FailureCause) -> None:
     """Whatever the table says: the endpoint says that it billed this much."""
-    settled = settle(Failure(cause=cause, usage=USAGE), WORST, TARIFF)
+    settled = settle(Failure(cause=cause, usage=USAGE), WORST, PRICE)
     assert (settled.amount, settled.charged) == (amount_of(USAGE, PRICE), None)
     assert settled.source is CostSource.PRICE_TABLE
-
-
-def test_the_four_counts_are_priced_apart_and_rounded_up() -> None:
-    """Each kind of token has its own price; a cached one without a price costs as fresh input."""
-    written = 10 * 3_000
-    assert amount_of(USAGE, PRICE) == 100 * 3_000 + 1000 * 300 + written + 20 * 15_000
-    assert amount_of(Usage(input_fresh=1), Price(input_fresh=1, output=0)) == 1
 
 
 def test_a_reply_without_usage_is_charged_in_full() -> None:
     """Nobody knows what it used, so it is charged what it may have used; it is an estimate."""
     for reply in (Reply(text="a", served="m"), Reply(text="a", served="m", usage_impossible=True)):
-        attempt = attempt_of(settle(reply, WORST, TARIFF), WORST)
-        assert (attempt.amount, attempt.charged) == (amount_of(WORST, PRICE), WORST)
+        attempt = attempt_of(settle(reply, WORST, PRICE), WORST, most_for(WORST, PRICE))
+        assert (attempt.amount, attempt.charged) == (most_for(WORST, PRICE), WORST)
         assert attempt.source is CostSource.ESTIMATE
         assert attempt.usage_impossible is reply.usage_impossible
-        assert tokens_charged(settle(reply, WORST, TARIFF)) == tokens_of(WORST)
+        assert tokens_charged(settle(reply, WORST, PRICE)) == tokens_of(WORST)
 
 
 def test_without_a_tariff_an_amount_is_unknown() -> None:
@@ -80,7 +70,7 @@ def test_without_a_tariff_an_amount_is_unknown() -> None:
 
 def test_what_is_charged_at_a_bound_is_an_estimate() -> None:
     """The bound of a price gives an amount, and says that it is not the price."""
-    bound = Tariff(price=PRICE, is_bound=True)
+    bound = msgspec.structs.replace(PRICE, is_bound=True)
     settled = settle(Reply(text="a", served="m", usage=USAGE), WORST, bound)
     assert (settled.amount, settled.source) == (amount_of(USAGE, PRICE), CostSource.ESTIMATE)
 
@@ -96,7 +86,11 @@ def test_what_is_charged_at_a_bound_is_an_estimate() -> None:
 )
 def test_more_than_the_worst_case_is_charged_and_marked(usage: Usage, *, above: bool) -> None:
     """P5: what a provider reports above a reservation counts as reported, and is shown."""
-    attempt = attempt_of(settle(Reply(text="a", served="m", usage=usage), WORST, TARIFF), WORST)
+    attempt = attempt_of(
+        settle(Reply(text="a", served="m", usage=usage), WORST, PRICE),
+        WORST,
+        most_for(WORST, PRICE),
+    )
     assert attempt.amount == amount_of(usage, PRICE)
     assert attempt.above_reservation is above
 
@@ -104,22 +98,29 @@ def test_more_than_the_worst_case_is_charged_and_marked(usage: Usage, *, above: 
 @pytest.mark.parametrize("provider", ["baseline", "local", "scripted"])
 def test_what_runs_here_is_free(provider: str) -> None:
     """Models on this machine cost zero by the price table, failures included."""
-    tariff = tariff_for(provider, None, None)
-    assert tariff == FREE
+    price = price_for(provider, None)
     for outcome in (
         Reply(text="a", served="m"),
         Vectors(vectors=((1.0,),), served="m"),
         Failure(cause=FailureCause.TIMEOUT),
     ):
-        settled = settle(outcome, WORST, tariff)
+        settled = settle(outcome, WORST, price)
         assert (settled.amount, settled.source) == (0, CostSource.PRICE_TABLE)
         assert settled.charged is None
 
 
-def test_an_endpoint_without_a_price_is_not_free() -> None:
-    """Only a price, or a bound of it, makes a remote model's cost known."""
-    assert tariff_for("http", None, None) is None
-    assert tariff_for("http", PRICE, None) == TARIFF
-    assert tariff_for("local", PRICE, None) == TARIFF
-    assert tariff_for("http", None, PRICE) == Tariff(price=PRICE, is_bound=True)
-    assert tariff_for("http", PRICE, Price(input_fresh=1, output=1)) == TARIFF
+def test_what_the_provider_says_comes_first() -> None:
+    """An amount that the provider states is the cost, whatever a table makes of the usage."""
+    reply = Reply(text="a", served="m", usage=USAGE, billed=7)
+    settled = settle(reply, WORST, PRICE)
+    assert (settled.amount, settled.source, settled.charged) == (7, CostSource.PROVIDER, None)
+    dear = settle(msgspec.structs.replace(reply, billed=10**12), WORST, PRICE)
+    assert attempt_of(dear, WORST, most_for(WORST, PRICE)).above_reservation
+
+
+def test_what_tokens_do_not_tell_is_charged_in_full() -> None:
+    """A search or sound has a price of its own: the counts do not say what the call cost."""
+    usage = msgspec.structs.replace(USAGE, beyond_tokens=True)
+    settled = settle(Reply(text="a", served="m", usage=usage), WORST, PRICE)
+    assert (settled.amount, settled.charged) == (most_for(WORST, PRICE), WORST)
+    assert settled.source is CostSource.ESTIMATE

@@ -67,7 +67,7 @@ def is_final(settled: Settled) -> bool:
 def attempt_record(call: JournaledCall) -> Attempt:
     """Give a finished attempt as it enters a record."""
     assert call.settled is not None, "only what came to something is in a record"
-    return attempt_of(call.settled, call.intent.worst)
+    return attempt_of(call.settled, call.intent.worst, call.intent.amount)
 
 
 def intent_of(key: CallKey, attempt: int, offer: Offer, digest: str) -> Intent:

@@ -25,7 +25,6 @@ from perdure.inference.settlement import (
     attempt_of,
     is_above,
     settle,
-    tariff_for,
 )
 from perdure.records.journal import Settled
 from perdure.records.record import Record
@@ -41,6 +40,7 @@ from perdure.records.request import (
     Vectors,
 )
 from perdure.records.usage import CostSource, Price, Usage
+from perdure.study.pricing import price_for
 
 Outcome = Reply | Vectors | Failure
 
@@ -50,18 +50,13 @@ _CHARACTERS_PER_TOKEN = 4
 
 
 class Respondent:
-    """Who answers a role: a provider, and its price or a bound of it, if one is known.
+    """Who answers a role: a provider, and its price in nano-units per million tokens, if known."""
 
-    Prices are in nano-units per million tokens.
-    """
+    __slots__ = ("price", "provider")
 
-    __slots__ = ("provider", "tariff")
-
-    def __init__(
-        self, provider: Provider, price: Price | None = None, bound: Price | None = None
-    ) -> None:
+    def __init__(self, provider: Provider, price: Price | None = None) -> None:
         self.provider = provider
-        self.tariff = tariff_for(provider.name, price, bound)
+        self.price = price_for(provider.name, price)
 
 
 class Sender(Protocol):
@@ -92,7 +87,7 @@ class ProviderSender:
     ) -> Settled:
         """Send the offer's request once, within `timeout_s` seconds; give what it is charged."""
         outcome = await self._ask(offer.request, timeout_s)
-        return settle(outcome, offer.worst, offer.tariff)
+        return settle(outcome, offer.worst, offer.price)
 
     async def _ask(self, request: ChatRequest | EmbedRequest, timeout_s: float) -> Outcome:
         provider = self._roles[request.role].provider
@@ -194,15 +189,15 @@ class InferenceHost:
         )
 
     def offer_of(self, request: ChatRequest | EmbedRequest) -> Offer:
-        """Say what a request may use at most, and what it is charged at.
+        """Say what a request may use at most, and its price.
 
         Raises:
             InternalError: nobody answers the request's role.
 
         """
-        tariff = self._respondent(request.role).tariff
-        worst = self._bounds.raised(request.role, worst_case(request, tariff))
-        return Offer(request=request, worst=worst, tariff=tariff)
+        price = self._respondent(request.role).price
+        worst = self._bounds.raised(request.role, worst_case(request))
+        return Offer(request=request, worst=worst, price=price)
 
     async def call(
         self,
@@ -232,7 +227,7 @@ class InferenceHost:
         draws: Stream | None = None
         while True:
             settled = await self._reserve_and_send(call)
-            call.attempts.append(attempt_of(settled, call.offer.worst))
+            call.attempts.append(attempt_of(settled, call.offer.worst, call.offer.worst_amount))
             outcome = settled.outcome
             if not isinstance(outcome, Failure):
                 return outcome

@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 
 from perdure.inference.reservations import Amounts
-from perdure.inference.settlement import FREE, Tariff, amount_of, input_of, tokens_of
+from perdure.inference.settlement import input_of, tokens_of
 from perdure.records.record import Record
 from perdure.records.request import ChatRequest, EmbedRequest
-from perdure.records.usage import Usage
+from perdure.records.usage import Price, Usage
+from perdure.study.pricing import is_free, most_for
 
 # What a request costs in tokens beside its text, at most: marks of roles, of starts and ends.
 _TOKENS_PER_PART = 16
@@ -20,27 +21,27 @@ _STEP = 0.25
 
 
 class Offer(Record):
-    """A request, what it may use at most, and what it is charged at, if that is known."""
+    """A request, what it may use at most, and its price, if that is known."""
 
     request: ChatRequest | EmbedRequest
     worst: Usage
-    tariff: Tariff | None = None
+    price: Price | None = None
 
     @property
     def worst_amount(self) -> int | None:
-        """The most that it may cost, in nano-units; None if there is no tariff."""
-        return None if self.tariff is None else amount_of(self.worst, self.tariff.price)
+        """The most that it may cost, in nano-units; None if there is no price."""
+        return most_for(self.worst, self.price)
 
     @property
     def reserved(self) -> Amounts:
-        """What one attempt reserves. Money without a tariff cannot be reserved."""
-        tokens = 0 if self.tariff == FREE else tokens_of(self.worst)
+        """What one attempt reserves. Money without a price cannot be reserved."""
+        tokens = 0 if is_free(self.price) else tokens_of(self.worst)
         amount = self.worst_amount
         return Amounts(money=amount or 0, calls=1, tokens=tokens, unknown=amount is None)
 
 
-def worst_case(request: ChatRequest | EmbedRequest, tariff: Tariff | None) -> Usage:
-    """Bound what a request may use. Input counts as what is dearer, fresh or written to a cache."""
+def worst_case(request: ChatRequest | EmbedRequest) -> Usage:
+    """Bound what a request may use."""
     tokens, output = _TOKENS_PER_PART, 0
     if isinstance(request, EmbedRequest):
         for text in request.texts:
@@ -49,8 +50,6 @@ def worst_case(request: ChatRequest | EmbedRequest, tariff: Tariff | None) -> Us
         output = request.tokens_max
         for message in request.messages:
             tokens += _bytes(message.content) + _TOKENS_PER_PART
-    if tariff is not None and (tariff.price.cache_write or 0) > tariff.price.input_fresh:
-        return Usage(cache_write=tokens, output=output)
     return Usage(input_fresh=tokens, output=output)
 
 

@@ -8,23 +8,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from perdure.base.money import price_tokens
 from perdure.records.journal import Settled
-from perdure.records.record import Record
 from perdure.records.request import Attempt, Failure, FailureCause, Reply, Vectors
 from perdure.records.usage import CostSource, Price, Usage
-
-FREE_PROVIDERS = frozenset({"baseline", "local", "scripted"})
-
-
-class Tariff(Record):
-    """What the calls of a role are charged at. A bound is the most that they may cost."""
-
-    price: Price
-    is_bound: bool = False
-
-
-FREE = Tariff(price=Price(input_fresh=0, output=0))
+from perdure.study.pricing import amount_of, is_free, most_for
 
 
 class Settlement(StrEnum):
@@ -53,44 +40,46 @@ SETTLEMENT: dict[FailureCause, Settlement] = {
     FailureCause.STOPPED: Settlement.RELEASED,
 }
 
-
-def tariff_for(provider: str, price: Price | None, bound: Price | None) -> Tariff | None:
-    """Choose a role's tariff: its price, else its bound, else zero for what runs here; or none."""
-    if price is not None:
-        return Tariff(price=price)
-    if bound is not None:
-        return Tariff(price=bound, is_bound=True)
-    return FREE if provider in FREE_PROVIDERS else None
-
-
 # Failures of attempts that never left this machine: they are no call to anybody.
 UNSENT = frozenset({FailureCause.QUEUE_FULL, FailureCause.STOPPED})
 
 
-def settle(outcome: Reply | Vectors | Failure, worst: Usage, tariff: Tariff | None) -> Settled:
-    """Decide what an attempt is charged, from its outcome and what it may have used at most."""
+def settle(outcome: Reply | Vectors | Failure, worst: Usage, price: Price | None) -> Settled:
+    """Decide what an attempt is charged, from its outcome and what it may have used at most.
+
+    What the provider itself says that a call cost comes before any price.
+    """
     usage = outcome.usage
-    is_free = tariff == FREE or (
-        isinstance(outcome, Failure) and SETTLEMENT[outcome.cause] is Settlement.RELEASED
+    if not isinstance(outcome, Failure) and outcome.billed is not None:
+        return Settled(outcome=outcome, amount=outcome.billed, source=CostSource.PROVIDER)
+    is_released = isinstance(outcome, Failure) and (
+        SETTLEMENT[outcome.cause] is Settlement.RELEASED
     )
-    if usage is None and is_free:
+    if is_free(price) or (usage is None and is_released):
         return Settled(outcome=outcome, amount=0, source=CostSource.PRICE_TABLE)
-    charged = worst if usage is None else None
-    if tariff is None:
+    charged = worst if usage is None or usage.beyond_tokens else None
+    if price is None:
         return Settled(outcome=outcome, charged=charged)
-    is_estimate = tariff.is_bound or charged is not None
+    amount = amount_of(usage, price) if charged is None else most_for(charged, price)
+    is_estimate = price.is_bound or charged is not None
     return Settled(
         outcome=outcome,
-        amount=amount_of(charged or usage or worst, tariff.price),
+        amount=amount,
         source=CostSource.ESTIMATE if is_estimate else CostSource.PRICE_TABLE,
         charged=charged,
     )
 
 
-def attempt_of(settled: Settled, worst: Usage) -> Attempt:
-    """Give an attempt as it enters a record. `worst` is what it was thought to use at most."""
+def attempt_of(settled: Settled, worst: Usage, worst_amount: int | None) -> Attempt:
+    """Give an attempt as it enters a record.
+
+    `worst` is what it was thought to use at most, and `worst_amount` what that would cost.
+    """
     outcome = settled.outcome
     usage = outcome.usage
+    above = usage is not None and is_above(usage, worst)
+    if worst_amount is not None and settled.amount is not None:
+        above = above or settled.amount > worst_amount
     return Attempt(
         failed=outcome.cause if isinstance(outcome, Failure) else None,
         status=outcome.status if isinstance(outcome, Failure) else 0,
@@ -100,7 +89,7 @@ def attempt_of(settled: Settled, worst: Usage) -> Attempt:
         source=settled.source,
         usage_impossible=outcome.usage_impossible,
         charged=settled.charged,
-        above_reservation=usage is not None and is_above(usage, worst),
+        above_reservation=above,
     )
 
 
@@ -123,19 +112,3 @@ def tokens_charged(settled: Settled) -> int:
 def input_of(usage: Usage) -> int:
     """Count the tokens of the input, fresh and cached."""
     return usage.input_fresh + usage.cache_write + usage.cache_read
-
-
-def amount_of(usage: Usage, price: Price) -> int:
-    """Price a usage, in nano-units.
-
-    A kind of cached token without a price of its own costs what fresh input costs.
-    """
-    fresh = price.input_fresh
-    amount = price_tokens(usage.input_fresh, fresh) + price_tokens(usage.output, price.output)
-    if usage.cache_read:
-        rate = fresh if price.cache_read is None else price.cache_read
-        amount += price_tokens(usage.cache_read, rate)
-    if usage.cache_write:
-        rate = fresh if price.cache_write is None else price.cache_write
-        amount += price_tokens(usage.cache_write, rate)
-    return amount

@@ -31,8 +31,8 @@ class RunEntry(Record):
     """A run as asked. `study` is the canonical JSON of the study with the flags applied.
 
     `hashes` names each input and its hash: brief, ontology, population, scenarios, seeds, pins,
-    agent, held_out. `versions` are for people: perdure, python, sqlite. `fingerprint` holds the
-    code that decides the run, as text.
+    prices, agent, held_out. `versions` are for people: perdure, python, and the table of prices
+    if one was used. `fingerprint` holds the code that decides the run, as text.
     """
 
     format: int

@@ -62,22 +62,30 @@ class FinishReason(StrEnum):
 
 
 class Reply(Record, tag="reply"):
-    """A final answer of a model. A refusal is a reply. `served` is the model's served name."""
+    """A final answer of a model. A refusal is a reply. `served` is the model's served name.
+
+    `billed` is what the provider says that the call cost, in nano-units of the run's currency.
+    """
 
     text: str
     served: str
     finish: FinishReason = FinishReason.STOP
     usage: Usage | None = None
     usage_impossible: bool = False
+    billed: int | None = None
 
 
 class Vectors(Record, tag="vectors"):
-    """The answer to an `EmbedRequest`: one vector per text, in order, all of one length."""
+    """The answer to an `EmbedRequest`: one vector per text, in order, all of one length.
+
+    `billed` is what the provider says that the call cost, in nano-units of the run's currency.
+    """
 
     vectors: tuple[tuple[float, ...], ...]
     served: str
     usage: Usage | None = None
     usage_impossible: bool = False
+    billed: int | None = None
 
 
 class FailureCause(StrEnum):

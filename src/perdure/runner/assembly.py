@@ -32,6 +32,7 @@ from perdure.runner.plugins import PluginParts
 from perdure.runner.reconcile import reconcile
 from perdure.runner.respondents import host_for
 from perdure.runner.session import Session, conduct
+from perdure.runner.spendable import require_spendable, tables_used
 from perdure.runner.spending import take_up
 from perdure.study.identity import Cell, expand, input_hashes
 from perdure.trace.files import make_folder
@@ -50,7 +51,9 @@ def run(config: RunConfig, *, observer: Observer | None = None) -> RunResult:
     already (in a notebook), the run has a thread of its own.
 
     Raises:
-        UsageError: a model cannot be made ready; says what mends it.
+        InvalidStudyError: a model has no price, and the study does not accept unknown spend.
+        UsageError: a model cannot be made ready, or a call is dearer than is allowed; says what
+            mends it.
         PluginError: the study's own world or agent cannot be loaded.
         EndpointUnreachableError: the model endpoint is not there.
         KeyOrModelRefusedError: it refuses the key, or does not know the model.
@@ -97,12 +100,13 @@ async def run_async(
 ) -> RunResult:
     """Do what `run` does, on the caller's event loop."""
     clock = clock or SystemClock()
-    past = look_back(config)
+    past = look_back(config, now_s=clock.wall_s())
     if past.result is not None:
         return past.result
+    config = require_spendable(config, past.priced, begun=past.begun)
     cells = expand(config.study, config.population)
     parts = parts_of(config)
-    host = host_for(config.study.models)
+    host = host_for(config.study.models, config.study.currency)
     await host.open()
     try:
         await host.check()
@@ -242,6 +246,7 @@ def entry_for(config: RunConfig, code: Fingerprint | None = None) -> RunEntry:
         versions={
             "perdure": metadata.version("perdure"),
             "python": platform.python_version(),
+            **tables_used(config.study),
         },
         fingerprint=code,
     )

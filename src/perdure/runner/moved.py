@@ -25,6 +25,7 @@ FORCEABLE: dict[str, bool] = {
     "ontology": True,
     "questions": True,
     "pins": True,
+    "prices": True,
     "agent": True,
     "settings": True,
     "plugins": True,
@@ -55,11 +56,14 @@ def code_then(entry: RunEntry, log: Iterable[LogPayload]) -> Fingerprint | None:
 
 
 def compare(was: Mapping[str, str], now: Mapping[str, str]) -> tuple[Moved, ...]:
-    """List every input that moved, in the order in which they are compared."""
+    """List every input that moved, in the order in which they are compared.
+
+    An input that the run did not record when it began, being older than it, is not compared.
+    """
     return tuple(
-        Moved(name=name, was=was.get(name, ""), now=value)
+        Moved(name=name, was=was[name], now=value)
         for name, value in now.items()
-        if name in FORCEABLE and was.get(name, "") != value
+        if name in FORCEABLE and was.get(name, value) != value
     )
 
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 
 from perdure.base.clock import Clock, SystemClock
+from perdure.inference.http.billing import Billing
 from perdure.inference.http.body import chat_body, embed_body
 from perdure.inference.http.key import load_key
 from perdure.inference.http.preflight import verdict
@@ -33,8 +34,11 @@ class HttpProvider:
         *,
         environment: Mapping[str, str] | None = None,
         clock: Clock | None = None,
+        billing: Billing | None = None,
     ) -> None:
         """Read the key and get ready to connect; nothing is sent.
+
+        `billing` says how to read what replies say of money, where they do.
 
         Raises:
             UsageError: the base URL is not one that can be used.
@@ -44,6 +48,7 @@ class HttpProvider:
         self._settings = settings
         self._pin = pin
         self._clock = clock or SystemClock()
+        self._billing = billing or Billing()
         self._base_url = require_usable(settings.base_url)
         self._key = load_key(
             os.environ if environment is None else environment,
@@ -91,7 +96,7 @@ class HttpProvider:
             return answer
         if answer.status not in _SUCCESSES:
             return billed(self._refused(answer), answer.body, has_output=True)
-        outcome = read_chat(answer.body, self._pin, self._key)
+        outcome = read_chat(answer.body, self._pin, self._key, self._billing)
         if isinstance(outcome, Failure):
             return billed(outcome, answer.body, has_output=True)
         return outcome
@@ -104,7 +109,8 @@ class HttpProvider:
             return answer
         if answer.status not in _SUCCESSES:
             return billed(self._refused(answer), answer.body, has_output=False)
-        outcome = read_embeddings(answer.body, len(request.texts), self._pin, self._key)
+        count = len(request.texts)
+        outcome = read_embeddings(answer.body, count, self._pin, self._key, self._billing)
         if isinstance(outcome, Failure):
             return billed(outcome, answer.body, has_output=False)
         return outcome

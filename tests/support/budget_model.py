@@ -42,7 +42,7 @@ from perdure.records.registry import (
 from perdure.records.request import FailureCause
 from perdure.records.usage import CostSource, Usage
 from perdure.runner.estimates import Estimates, RoleAndPurpose
-from perdure.runner.expected import REFLECTION, TURN, Needs, calls_under
+from perdure.runner.expected import Needs, calls_under
 from perdure.runner.ladder import (
     Due,
     Outlook,
@@ -57,6 +57,8 @@ from perdure.runner.ladder import (
 )
 from perdure.runner.outlook import LiveWorld, calls_ahead, outlook
 from perdure.runner.pace import may_open
+from perdure.study.schedule import REFLECTIONS as REFLECTION
+from perdure.study.schedule import TURNS as TURN
 from perdure.trace.rungs import Rungs, recorded_after
 
 WORST = {TURN: 50, REFLECTION: 80}

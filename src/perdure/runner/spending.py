@@ -30,7 +30,7 @@ from perdure.records.registry import (
 )
 from perdure.records.study import Study
 from perdure.runner.estimates import Estimates
-from perdure.runner.expected import Numbers, Schedule, schedule_of
+from perdure.runner.expected import Numbers, Prospect, prospect_of
 from perdure.runner.ladder import (
     Due,
     Outlook,
@@ -81,7 +81,7 @@ class Host(Protocol):
 class Spending:
     """What a run has spent and may still spend. On one event loop.
 
-    `schedule` says what a tick of a world is taken to need. `worked_s` is how long earlier sittings
+    `prospect` says what a tick of a world is taken to need. `worked_s` is how long earlier sittings
     were at work. A run that is `at_rest`, paused by its budget, stays so until that is raised.
     """
 
@@ -91,7 +91,7 @@ class Spending:
         standing: Standing,
         host: Host,
         estimates: Estimates,
-        schedule: Schedule,
+        prospect: Prospect,
         horizons: Mapping[str, int],
         currency: str,
         clock: Clock,
@@ -101,7 +101,7 @@ class Spending:
         self._standing = standing
         self._host = host
         self._estimates = estimates
-        self._schedule = schedule
+        self._prospect = prospect
         self._horizons = horizons
         self._currency = currency
         self._clock = clock
@@ -165,7 +165,7 @@ class Spending:
             self._estimates.learn_seen(seen)
         if report.most_calls:
             numbers = {(one.role, one.purpose): one.calls for one in report.most_calls}
-            self._schedule.note(report.world_id, numbers)
+            self._prospect.note(report.world_id, numbers)
 
     def decide(
         self, next_ticks: Mapping[str, int], plans: Mapping[str, Plan], tick: int
@@ -176,7 +176,7 @@ class Spending:
         that are open.
         """
         worlds = [self._live(name, at, plans.get(name)) for name, at in next_ticks.items()]
-        ahead = calls_ahead(worlds, tick, self._standing, self._schedule.needs)
+        ahead = calls_ahead(worlds, tick, self._standing, self._prospect.needs)
         reservations = self._host.reservations
         settled, reserved = reservations.settled, reservations.reserved
         counted = sum(ahead.committed.values()) + sum(ahead.full.values())
@@ -338,7 +338,7 @@ async def take_up(
         standing=standing,
         host=host,
         estimates=Estimates(typical),
-        schedule=schedule_of(study.agent, [cell.header for cell in cells], personas),
+        prospect=prospect_of(study.agent, [cell.header for cell in cells], personas),
         horizons={cell.entry.world_id: cell.entry.horizon for cell in cells},
         currency=study.currency,
         clock=clock,

@@ -27,7 +27,7 @@ class Schedule:
         self._activation = scenario.activation
         self._every = agent.reflect_every
         self._waves = frozenset(scenario.waves)
-        shown = sorted(int(tick) for tick in scenario.exposures)
+        shown = sorted(int(tick) for tick, claims in scenario.exposures.items() if claims)
         self._place = {tick: place for place, tick in enumerate(shown)}
         self.ticks = tuple(sorted(self._waves | self._place.keys()))
 

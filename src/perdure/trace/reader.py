@@ -42,6 +42,7 @@ from perdure.trace.registry_rows import (
 from perdure.trace.rows import decode_header, read_head, read_header, read_rows
 from perdure.trace.run_log import StoredLog, read_log
 from perdure.trace.schema import PARTITION, REGISTRY
+from perdure.trace.sittings import last_end
 from perdure.trace.verify_claims import (
     wrong_end,
     wrong_header,
@@ -180,7 +181,7 @@ class RunReader:
         if not exists(self.folder / JOURNAL_NAME):
             return None
         log = self.log
-        if log and isinstance(log[-1], RunClosed):
+        if isinstance(last_end(log), RunClosed):
             return ()
         heads = {world.world_id: self.head(world.world_id) for world in self.worlds}
         return tuple(

@@ -27,6 +27,7 @@ from perdure.records.registry import (
     WorldState,
 )
 from perdure.records.scenario import Header, Scenario, Variant
+from perdure.trace.sittings import last_end
 
 ENDED = (RunClosed, RunPaused)
 
@@ -169,7 +170,7 @@ def wrong_end(outcomes: Sequence[WorldOutcome | None], log: Sequence[LogPayload]
     last = ends[-1] if ends else -1
     known = [outcome for outcome in outcomes if outcome is not None]
     completed = [one for one in known if one.state is WorldState.COMPLETED]
-    if completed and (not ends or (len(completed) == len(outcomes) and last != len(log) - 1)):
+    if completed and (not ends or (len(completed) == len(outcomes) and last_end(log) is None)):
         return "Worlds are completed, and the run log does not say that the run ended."
     for outcome in known:
         if outcome.state is not WorldState.FAILED:
@@ -190,8 +191,8 @@ def wrong_witness(head: Head, witness: Head | None, log: Sequence[LogPayload]) -
     A tick is witnessed before the next one opens. In a run that was closed every event is
     witnessed; in one that was paused the last tick may not be, because storage failed just then.
     """
-    ended = log[-1] if log else None
-    if not isinstance(ended, ENDED):
+    ended = last_end(log)
+    if ended is None:
         return None
     seen, seq = (-1, -1) if witness is None else (witness.tick, witness.seq)
     is_seen = head.seq <= seq if isinstance(ended, RunClosed) else head.tick <= seen + 1

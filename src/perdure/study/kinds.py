@@ -181,14 +181,16 @@ class Word(ScalarKind[str]):
     @property
     def shown(self) -> str:
         """The words."""
-        return "one of " + ", ".join(f"`{word}`" for word in self.words)
+        words = ", ".join(f"`{word}`" for word in self.words)
+        return f"one of {words}" if len(self.words) > 1 else words
 
     def read_text(self, value: str, place: Scalar, found: Findings) -> str | None:
         """Read one of the words."""
         if value not in self.words:
-            found.add(
-                place.line, f"`{place.text}` is {quoted(value)}.", suggestion(value, self.words)
+            remedy = (
+                suggestion(value, self.words) if len(self.words) > 1 else f"Write {self.shown}."
             )
+            found.add(place.line, f"`{place.text}` is {quoted(value)}.", remedy)
             return None
         return value
 

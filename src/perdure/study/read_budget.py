@@ -31,7 +31,7 @@ def read_budget(study: Section) -> Budget:
         calls=_given(section, schema.CALLS),
         tokens=_given(section, schema.TOKENS),
         wall_s=section.get(schema.HOURS) * _SECONDS if section.has(schema.HOURS) else None,
-        unpriced_accepted=section.get(schema.UNPRICED) == schema.ACCEPTED,
+        unpriced_accepted=section.has(schema.UNPRICED),
         ladder=Ladder(
             warn=ladder.get(schema.WARN),
             freeze=ladder.get(schema.FREEZE),
@@ -61,7 +61,7 @@ def _check_money(section: Section) -> None:
 
 
 def _check_unpriced(section: Section) -> None:
-    if section.get(schema.UNPRICED) != schema.ACCEPTED:
+    if not section.has(schema.UNPRICED):
         return
     for field in (schema.AMOUNT, schema.CEILING):
         if section.present(field):

@@ -32,7 +32,6 @@ TURNS_MAX = 1_000_000_000
 DRAW_MAX = 1_000_000
 CLAIMS_MAX = 1_000
 BUDGET_MAX = 1_000_000_000
-ACCEPTED = "accepted"
 PROVIDERS = ("baseline", "http", "local")
 
 _COLUMN = Text(longest=200)
@@ -524,7 +523,7 @@ TOKENS = Field("tokens", Whole(1, 10**15), "Tokens at most, in and out.", defaul
 HOURS = Field("hours", Number(0.001, 100_000), "Hours at work at most.", default="no limit")
 UNPRICED = Field(
     "unpriced",
-    Word((ACCEPTED,)),
+    Word(("accepted",)),
     "`accepted` lets models without a price be called. There is then no limit in money, and "
     "`calls` or `tokens` must be there.",
     otherwise="",

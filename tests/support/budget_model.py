@@ -467,16 +467,17 @@ class Model:
                 sitting.run()
             except Killed:
                 self.met["killed", ""] += 1
-                self._bill_the_lost()
+                self._bill_the_lost(sitting)
                 self._check_memory(sitting)
                 continue
             self._check_memory(sitting)
             return
         raise AssertionError("killed for ever")
 
-    def _bill_the_lost(self) -> None:
+    def _bill_the_lost(self, sitting: Sitting) -> None:
         """Pay for what was in flight, as it may have been billed: up to its worst case."""
-        for found in self.disk.journal.values():
+        for place in sitting.running.items():
+            found = self.disk.journal[place]
             for call in found.in_flight:
                 self.provider.paid += self.chance.below(WORST[found.calls[call]] + 1)
 

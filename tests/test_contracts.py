@@ -26,6 +26,7 @@ PLANTED = {
     "terminal": ("perdure/runner/planted.py", "import rich"),
     "files": ("perdure/population/planted.py", "import yaml"),
     "weights": ("perdure/agent/planted.py", "import openvino_genai"),
+    "prices": ("perdure/inference/planted.py", "import genai_prices"),
     "inert": ("perdure/trace/planted.py", "import pickle"),
 }
 

@@ -12,6 +12,7 @@ COMMANDS = (
     "resume",
     "stop",
     "status",
+    "budget",
     "ledger",
     "verify",
     "replay",
@@ -57,11 +58,10 @@ def test_the_list_of_commands_is_complete():
     assert tuple(command.name for command in app.registered_commands) == COMMANDS
 
 
-def test_the_page_promises_what_is_there(perdure):
-    """There is no budget yet, so the page names none; a provider's own limit pauses a run."""
-    page = perdure("--help").out
-    assert "budget" not in page
-    assert "provider's own limit" in page
+def test_the_page_says_what_pauses_a_run(perdure):
+    """The run's own budget, or that of the provider."""
+    page = " ".join(perdure("--help").out.split())
+    assert "paused by its budget, or by the provider's" in page
 
 
 def test_export_names_columns_that_exist(perdure):

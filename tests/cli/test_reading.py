@@ -143,3 +143,80 @@ def test_plan_spends_and_writes_nothing(perdure, study_file):
     assert len(said.document["forecast"]["worlds"]) == 2
     assert "not a language model" in perdure("plan", study_file).out
     assert sorted(study_file.parent.iterdir()) == before
+
+
+HTTP = ("--model", "http", "--base-url", "http://127.0.0.1:9/v1", "--model-name", "m-1")
+
+
+def test_plan_shows_a_budget_beside_the_cost(perdure, study_file):
+    """What fits, which rungs to expect, what each price is and where it comes from."""
+    flags = (*HTTP, "--price", "100,200", "--budget", "0.5")
+    said = perdure("plan", study_file, *flags, "--json").document
+    assert said["refused"] == []
+    assert said["budget"]["amount"] == 500_000_000
+    assert said["prices"]["tier_a"]["price"]["output"] == 200_000_000_000
+    assert said["outlook"]["limits"][0]["expected"] == said["forecast"]["cost"]
+    assert [one["rung"] for one in said["outlook"]["rungs"]][:2] == ["warn", "freeze"]
+    text = perdure("plan", study_file, *flags).out
+    assert "money: 0.500000 USD. Expected" in text
+    assert "does not fit" in text
+    assert "warn at tick" in text
+    assert "100.00 in, 200.00 out, 100.00 cached (the study's own)" in text
+
+
+def test_plan_says_that_not_even_the_first_tick_fits(perdure, study_file):
+    """Then a run would end at once, and the plan says so beforehand."""
+    flags = (*HTTP, "--price", "100,200", "--budget", "0.001")
+    said = perdure("plan", study_file, *flags)
+    assert "Not even the first tick fits" in said.out
+    assert said.status == EXIT_DONE
+
+
+def test_plan_says_what_a_run_would_refuse(perdure, study_file):
+    """The forecast is shown all the same, since its calls are what a ceiling is made from."""
+    said = perdure("plan", study_file, *HTTP)
+    assert said.status == 65
+    assert "`perdure run` refuses this study" in said.out
+    assert "has no price" in said.out
+    assert "turns at most" in said.out
+    assert perdure("plan", study_file, *HTTP, "--json").document["refused"]
+    assert perdure("plan", study_file, *HTTP, "--try").status == 65
+    assert perdure("run", study_file, "--out", study_file.parent / "run", *HTTP).status == 65
+    assert not (study_file.parent / "run").exists()
+
+
+def test_plan_warns_of_dear_calls(perdure, study_file):
+    """A typical call above one unit of the currency is named, and refused without a flag."""
+    flags = (*HTTP, "--price", "100000,100000")
+    assert "--allow-dear-calls" in perdure("plan", study_file, *flags).out
+    said = perdure("run", study_file, "--out", study_file.parent / "run", *flags)
+    assert said.status == 2
+    assert "costs" in said.err
+    allowed = perdure(
+        "run", study_file, "--out", study_file.parent / "run", *flags, "--allow-dear-calls"
+    )
+    assert allowed.status == 69  # nobody answers there
+
+
+def test_plan_tries_a_tick(perdure, study_file):
+    """It says what it did and what it cost, and gives a time that it did not know before."""
+    before = sorted(study_file.parent.iterdir())
+    plain = perdure("plan", study_file, "--json").document
+    tried = perdure("plan", study_file, "--try", "--json").document
+    assert plain["forecast"]["seconds"] is None
+    assert tried["forecast"]["seconds"] > 0
+    assert tried["trial"]["calls"] == plain["forecast"]["personas"]
+    assert "Tick 0 of plain (seed" in perdure("plan", study_file, "--try").out
+    assert sorted(study_file.parent.iterdir()) == before
+
+
+@pytest.mark.parametrize("columns", [80, 40])
+def test_a_plan_can_be_read_on_a_narrow_terminal(perdure, study_file, monkeypatch, columns):
+    """Nothing of a budget or a price is lost or runs past the edge."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    text = perdure("plan", study_file, *HTTP, "--price", "0.15,0.60", "--budget", "5").out
+    part = text[text.index("Budget") : text.index("Calls")]
+    assert max(map(len, part.splitlines())) <= columns
+    flowing = " ".join(part.split())
+    assert "money: 5.00 USD. Expected" in flowing
+    assert "0.15 in, 0.60 out, 0.15 cached (the study's own)" in flowing

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.support.budget_figure import Figure
 from tests.support.town import OwnParts, run_in_memory, town
 
 from perdure.agent import PersonaAgent
@@ -23,7 +24,6 @@ from perdure.records.registry import BudgetChanged, RungTaken
 from perdure.records.request import Attempt, CallKey, CallResult
 from perdure.records.usage import CostSource, Price
 from perdure.runner.calls import TickCalls, TickModels
-from perdure.runner.figure import Figure
 from perdure.runner.ladder import Outlook, stand
 from perdure.world import SurveyWorld
 

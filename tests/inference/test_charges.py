@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from tests.support.calls import REQUEST, WORLD, embedded, failed, intent, key, opening, replied
 
 from perdure.base.canonical import hash_hex
 from perdure.inference.charges import (
     NOTHING,
-    attempt_of,
+    attempt_record,
     intent_of,
     is_final,
     lost,
     orphaned,
     recall,
     uncharged,
-    worst_case,
 )
-from perdure.inference.settlement import FREE, settle
-from perdure.records.journal import IS_FINAL, JournaledCall, OpenTick, Settled
+from perdure.inference.offer import Offer, worst_case
+from perdure.inference.settlement import attempt_of, settle
+from perdure.records.journal import IS_FINAL, Intent, JournaledCall, OpenTick, Settled
 from perdure.records.registry import CallsLost, CallsOrphaned, RunOpened
-from perdure.records.request import ChatRequest, EmbedRequest, FailureCause, Message
-from perdure.records.usage import CostSource, Price, Usage
+from perdure.records.request import ChatRequest, FailureCause, Message
+from perdure.records.usage import CostSource, Price
+from perdure.study.pricing import FREE
 
 OTHER = hash_hex("another request")
 PRICE = Price(input_fresh=1_000_000, output=2_000_000)
@@ -73,12 +75,12 @@ def test_a_finished_call_is_recalled_with_the_attempts_before_it() -> None:
     ]
     found = recall(calls, REQUEST)
     assert found is not None
-    assert found.final == replied()
-    assert found.earlier == (attempt_of(failed()),)
+    assert found.final == calls[2]
+    assert found.earlier == (attempt_record(calls[0]),)
     unfinished = recall(calls[:2], REQUEST)
     assert unfinished is not None
     assert (unfinished.final, unfinished.next_attempt) == (None, 2)
-    assert unfinished.earlier == (attempt_of(failed()),)
+    assert unfinished.earlier == (attempt_record(calls[0]),)
 
 
 def test_another_request_is_not_the_same_call() -> None:
@@ -87,37 +89,30 @@ def test_another_request_is_not_the_same_call() -> None:
     both = [call(settled=replied("a")), call(attempt=1, settled=replied("b"), request=OTHER)]
     found = recall(both, OTHER)
     assert found is not None
-    assert found.final == replied("b")
+    assert found.final == both[1]
 
 
 @pytest.mark.parametrize("settled", [replied(), embedded(), failed(), failed(FailureCause.CONNECT)])
 def test_a_journaled_attempt_is_the_one_that_was_recorded(settled: Settled) -> None:
     """What comes from the journal is what the host would have recorded, cost and all."""
-    attempt = settle(settled.outcome, PRICE)
-    journaled = Settled(outcome=settled.outcome, amount=attempt.amount, source=attempt.source)
-    assert attempt_of(journaled) == attempt
-
-
-def test_a_worst_case_bounds_what_is_asked() -> None:
-    """A token is at least a byte; input counts as what is dearer; embeddings say nothing."""
-    chat = ChatRequest(
-        role="tier_a", messages=(Message(role="user", content="h\u00e9llo"),), tokens_max=70
-    )
-    assert worst_case(chat, None) == Usage(input_fresh=6 + 32, output=70)
-    dear = Price(input_fresh=1, output=1, cache_write=2)
-    assert worst_case(chat, dear) == Usage(cache_write=6 + 32, output=70)
-    texts = EmbedRequest(role="embed", texts=("ab", "c"))
-    assert worst_case(texts, PRICE) == Usage(input_fresh=3 + 48)
+    made = call()
+    charged = settle(settled.outcome, made.intent.worst, PRICE)
+    attempt = attempt_of(charged, made.intent.worst, made.intent.amount)
+    assert attempt_record(msgspec.structs.replace(made, settled=charged)) == attempt
 
 
 def test_an_intent_says_what_it_may_cost() -> None:
     """The amount follows from the counts; without a price it is unknown; what is free is free."""
-    chat = ChatRequest(role="a", messages=(Message(role="user", content="x"),), tokens_max=10)
-    known = intent_of(key(), 0, chat, REQUEST, PRICE)
+    request = ChatRequest(role="a", messages=(Message(role="user", content="x"),), tokens_max=10)
+
+    def intended(price: Price | None) -> Intent:
+        offer = Offer(request=request, worst=worst_case(request), price=price)
+        return intent_of(key(), 0, offer, REQUEST)
+
+    known, unknown = intended(PRICE), intended(None)
     assert (known.amount, known.source) == (33 + 20, CostSource.PRICE_TABLE)
-    unknown = intent_of(key(), 0, chat, REQUEST, None)
     assert (unknown.amount, unknown.source) == (None, CostSource.UNKNOWN)
-    assert intent_of(key(), 0, chat, REQUEST, FREE).amount == 0
+    assert intended(FREE).amount == 0
 
 
 def test_lost_calls_are_charged_in_full_by_epoch() -> None:
@@ -132,8 +127,10 @@ def test_lost_calls_are_charged_in_full_by_epoch() -> None:
         )
     )
     assert found == (
-        CallsLost(world_id=WORLD, tick=0, epoch=1, calls=2, cost=900, unknown_costs=1),
-        CallsLost(world_id=WORLD, tick=0, epoch=3, calls=1, cost=900),
+        CallsLost(
+            world_id=WORLD, tick=0, epoch=1, calls=2, cost=900, unknown_costs=1, tokens=1_800
+        ),
+        CallsLost(world_id=WORLD, tick=0, epoch=3, calls=1, cost=900, tokens=900),
     )
     assert lost(tick(call(settled=replied()))) == ()
 
@@ -149,7 +146,7 @@ def test_what_the_record_does_not_need_is_orphaned() -> None:
     )
     assert orphaned(calls, {key(0), key(1), key(2)}) is None
     assert orphaned(calls, {key(0)}) == CallsOrphaned(
-        world_id=WORLD, tick=0, epoch=2, calls=2, cost=7, unknown_costs=1
+        world_id=WORLD, tick=0, epoch=2, calls=2, cost=7, unknown_costs=1, tokens=12
     )
 
 
@@ -160,7 +157,7 @@ def test_of_a_call_made_with_several_requests_the_last_is_used() -> None:
         call(0, attempt=1, settled=replied(amount=7), request=OTHER),
     )
     assert orphaned(calls, {key(0)}) == CallsOrphaned(
-        world_id=WORLD, tick=0, epoch=1, calls=1, cost=5
+        world_id=WORLD, tick=0, epoch=1, calls=1, cost=5, tokens=12
     )
 
 

@@ -10,9 +10,14 @@ import pytest
 
 from perdure.base.errors import InternalError
 from perdure.inference.gate import Gate
-from perdure.inference.host import InferenceHost, Outcome, Respondent
+from perdure.inference.host import InferenceHost, Respondent
 from perdure.inference.limits import Limits
+from perdure.inference.offer import Offer
+from perdure.inference.reservations import NOTHING, Amounts, Ceilings, Reservations
 from perdure.inference.retry import RetryPolicy
+from perdure.inference.running_clock import RunningClock
+from perdure.inference.settlement import settle
+from perdure.records.journal import Settled
 from perdure.records.request import (
     CallKey,
     CallResult,
@@ -25,6 +30,7 @@ from perdure.records.request import (
     Vectors,
 )
 from perdure.records.usage import CostSource, Price, Usage
+from perdure.study.pricing import amount_of
 from perdure.testing import HANG, ScriptedProvider, SkippingClock
 
 T = TypeVar("T")
@@ -143,7 +149,9 @@ def test_a_healed_call_records_every_attempt_and_keeps_the_wait_it_was_asked_for
     assert [attempt.failed for attempt in result.attempts] == [
         *(FailureCause.RATE_LIMITED, FailureCause.TRANSPORT, None)
     ]
-    assert [attempt.amount for attempt in result.attempts] == [0, None, 110]
+    worst = result.attempts[1].charged
+    assert worst is not None
+    assert [attempt.amount for attempt in result.attempts] == [0, amount_of(worst, PRICE), 110]
     assert result.attempts[0].status == 429
     assert 7.0 <= clock.slept[0] <= 7.5
     assert host.stats().retries == 2
@@ -311,7 +319,7 @@ def test_a_turn_in_the_queue_runs_out() -> None:
     """Whoever waits in the queue longer than its patience leaves it, without a place."""
 
     async def wait() -> None:
-        gate = Gate(Limits(in_flight_max=1), SkippingClock())
+        gate = Gate(Limits(in_flight_max=1), SkippingClock(), RunningClock())
         right = await gate.enter(0, 1.0)
         assert right is not None
         assert await gate.enter(0, 0.01) is None
@@ -347,19 +355,44 @@ def test_a_sender_stands_before_every_attempt() -> None:
             self.remote = remote
             self.seen: list[tuple[int, int]] = []
 
-        async def send(
-            self,
-            key: CallKey,
-            attempt: int,
-            request: ChatRequest | EmbedRequest,
-            timeout_s: float,
-        ) -> Outcome:
+        async def send(self, key: CallKey, attempt: int, offer: Offer, timeout_s: float) -> Settled:
             self.seen.append((key.job, attempt))
-            assert isinstance(request, ChatRequest)
-            return await self.remote.chat(request, timeout_s)
+            assert isinstance(offer.request, ChatRequest)
+            outcome = await self.remote.chat(offer.request, timeout_s)
+            return settle(outcome, offer.worst, offer.price)
 
     remote = Remote(lambda number: LIMITED if number == 0 else reply(number))
     recorder = Recorder(remote)
     host = InferenceHost({"tier_a": Respondent(remote)}, clock=SkippingClock(), sender=recorder)
     run(host.call(key(4), ASKED))
     assert recorder.seen == [(4, 0), (4, 1)]
+
+
+def test_what_does_not_fit_is_not_sent_and_says_so() -> None:
+    """P5: a call that is refused its reservation ends without an attempt at the provider."""
+    remote = Remote(reply)
+    host = host_of(remote)
+    worst = host.offer_of(ASKED).reserved
+    clock = SkippingClock()
+    host.reservations = Reservations(Ceilings(money=worst.money + 110), NOTHING, clock)
+    results = run(calls(host, 3))
+    assert [result.failed for result in results] == [None, None, FailureCause.STOPPED]
+    assert results[2].attempts[0].amount == 0
+    assert len(remote.timeouts) == 2
+    assert host.reservations.settled == Amounts(money=220, calls=2, tokens=2 * 110)
+
+
+def test_a_call_that_is_cut_off_is_charged_what_it_may_have_cost() -> None:
+    """P5: nobody knows whether it was billed."""
+
+    async def cut() -> None:
+        host = InferenceHost({"tier_a": Respondent(ScriptedProvider([HANG]), PRICE)})
+        call = asyncio.create_task(host.call(key(), ASKED))
+        await asyncio.sleep(0.01)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        assert host.reservations.settled == host.offer_of(ASKED).reserved
+        assert host.reservations.reserved == NOTHING
+
+    run(cut())

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from perdure.base import canonical
 from perdure.inference.http.key import Key
-from perdure.inference.http.reply import read_chat, read_embeddings
+from perdure.inference.http.reply import billed, read_chat, read_embeddings
 from perdure.records.request import Failure, FailureCause, FinishReason, Reply, Vectors
 from perdure.records.scenario import ModelPin
+from perdure.records.usage import Usage
 from perdure.testing import replies
 
 PIN = ModelPin(provider="http", model="m")
@@ -168,3 +169,24 @@ def test_vectors_of_another_model_are_refused() -> None:
     assert embed(body) == Failure(cause=FailureCause.WRONG_MODEL, status=200, served="other")
     error = replies.to_bytes(replies.error_tree("no", "insufficient_quota"))
     assert embed(error) == Failure(cause=FailureCause.OUT_OF_MONEY, status=200)
+
+
+@pytest.mark.parametrize(
+    ("body", "usage"),
+    [
+        (b'{"error": "no", "usage": {"prompt_tokens": 7, "completion_tokens": 2}}', (7, 2)),
+        (b'{"usage": {"prompt_tokens": 7, "completion_tokens": 0}}', (7, 0)),
+        (b'{"usage": {"prompt_tokens": 0, "completion_tokens": 0}}', None),
+        (b'{"usage": {"prompt_tokens": -1}}', None),
+        (b'{"error": "no"}', None),
+        (b"<html>502</html>", None),
+        (b"", None),
+    ],
+)
+def test_a_failure_says_what_its_body_was_billed(body: bytes, usage: tuple[int, int] | None):
+    """P5: an error that reports usage is charged it; one that reports nothing says nothing."""
+    failure = billed(Failure(cause=FailureCause.SERVER_ERROR, status=500), body, has_output=True)
+    assert failure.cause is FailureCause.SERVER_ERROR
+    wanted = None if usage is None else Usage(input_fresh=usage[0], output=usage[1])
+    assert failure.usage == wanted
+    assert failure.usage_impossible is (b"-1" in body)

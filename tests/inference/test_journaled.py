@@ -181,7 +181,8 @@ def test_a_lost_call_is_charged_and_made_again_as_the_next_attempt() -> None:
         life = Life(held, epoch, ["yes"])
         [charged] = await life.host.lost(WORLD, 0)
         worst = (len("What now?") + 32) + 100
-        assert charged == CallsLost(world_id=WORLD, tick=0, epoch=1, calls=2, cost=2 * worst)
+        lost = CallsLost(world_id=WORLD, tick=0, epoch=1, calls=2, cost=2 * worst, tokens=282)
+        assert charged == lost
         await life.host.open_tick(opening())
         result = await life.host.call(key(0), ask())
         assert [attempt.amount for attempt in result.attempts] == [12]
@@ -225,8 +226,8 @@ def test_an_endpoint_failure_is_tried_again_after_a_stop() -> None:
             None,
         ]
         assert [attempt.source for attempt in result.attempts] == [
-            CostSource.UNKNOWN,
-            CostSource.UNKNOWN,
+            CostSource.ESTIMATE,
+            CostSource.ESTIMATE,
             CostSource.PRICE_TABLE,
         ]
         stored = await life.journal.calls(WORLD, 0)
@@ -281,7 +282,7 @@ def test_a_tick_that_goes_another_way_for_a_reason_is_no_mismatch() -> None:
         assert (other.answer.text, len(other.attempts)) == ("as it should be", 1)
         used = {key(0), key(0, ordinal=1)}
         assert await life.host.orphans(WORLD, 0, used) == CallsOrphaned(
-            world_id=WORLD, tick=0, epoch=1, calls=1, cost=12
+            world_id=WORLD, tick=0, epoch=1, calls=1, cost=12, tokens=12
         )
 
     async def three(held: MemoryCalls, epoch: int) -> None:
@@ -304,7 +305,7 @@ def test_a_call_that_its_tick_did_not_need_is_orphaned() -> None:
         await life.host.call(key(0), ask())
         await life.host.call(key(1), ask())
         assert await life.host.orphans(WORLD, 0, {key(0), key(1)}) is None
-        orphan = CallsOrphaned(world_id=WORLD, tick=0, epoch=1, calls=1, cost=12)
+        orphan = CallsOrphaned(world_id=WORLD, tick=0, epoch=1, calls=1, cost=12, tokens=12)
         assert await life.host.orphans(WORLD, 0, {key(0)}) == orphan
         await life.host.close_tick(WORLD, 0)
         assert await life.host.orphans(WORLD, 0, ()) is None

@@ -78,27 +78,6 @@ class FakeBatch:
         return done
 
 
-class NeverClock:
-    """A clock on which no time limit is ever reached."""
-
-    def wall_s(self) -> float:
-        return 0.0
-
-    def now_s(self) -> float:
-        return 0.0
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.Event().wait()
-
-
-class InstantClock(NeverClock):
-    """A clock on which every time limit is reached after a few rounds of the loop."""
-
-    async def sleep(self, seconds: float) -> None:
-        for _ in range(20):
-            await asyncio.sleep(0)
-
-
 def request(text: str = "hello there", tokens_max: int = 3) -> ChatRequest:
     """Make a request that the fake batch takes `tokens_max` steps to answer."""
     return ChatRequest(
@@ -109,7 +88,6 @@ def request(text: str = "hello there", tokens_max: int = 3) -> ChatRequest:
 def serve(
     use: Callable[[LocalProvider, FakeBatch], Coroutine[Any, Any, Any]],
     *,
-    clock: NeverClock | None = None,
     settings: LocalSettings | None = None,
 ) -> Any:
     """Open a provider over a fake batch, use it, close it, and check that its thread is gone."""
@@ -118,7 +96,6 @@ def serve(
     async def run() -> Any:
         provider = LocalProvider(
             settings or LocalSettings(),
-            clock=clock or NeverClock(),
             weights=WEIGHTS,
             batch=lambda: batch,
         )
@@ -205,11 +182,11 @@ def test_a_timeout_fails_by_name_and_frees_its_slot() -> None:
     """After a time-out the only slot is free for the next call."""
 
     async def use(provider: LocalProvider, batch: FakeBatch) -> None:
-        outcome = await provider.chat(request("slow", ENDLESS), 0.5)
+        outcome = await provider.chat(request("slow", ENDLESS), 0.05)
         assert outcome == Failure(cause=FailureCause.TIMEOUT)
         await until(lambda: not batch.live)
 
-    serve(use, clock=InstantClock(), settings=LocalSettings(slots=1))
+    serve(use, settings=LocalSettings(slots=1))
 
 
 def test_a_cancelled_call_frees_its_slot_for_one_that_waits() -> None:

@@ -1,69 +1,126 @@
-"""That what an attempt cost is known exactly, or said to be unknown; never taken for zero."""
+"""That an attempt is charged what it cost, or the most that it may have cost; never too little."""
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
-from perdure.inference.settlement import BILLED, FREE, amount_of, price_for, settle
+from perdure.inference.settlement import (
+    SETTLEMENT,
+    Settlement,
+    attempt_of,
+    settle,
+    tokens_charged,
+    tokens_of,
+)
 from perdure.records.request import Failure, FailureCause, Reply, Vectors
 from perdure.records.usage import CostSource, Price, Usage
+from perdure.study.pricing import amount_of, most_for, price_for
 
 PRICE = Price(input_fresh=3_000_000_000, output=15_000_000_000, cache_read=300_000_000)
+WORST = Usage(input_fresh=2_000, output=50)
 USAGE = Usage(input_fresh=100, cache_write=10, cache_read=1000, output=20)
 
 
 def test_every_cause_is_in_the_table() -> None:
-    """A new cause of failure cannot be added without saying whether it is billed."""
-    assert set(BILLED) == set(FailureCause)
+    """A new cause of failure cannot be added without saying how it is settled."""
+    assert set(SETTLEMENT) == set(FailureCause)
 
 
 @pytest.mark.parametrize("cause", FailureCause)
-def test_a_failure_costs_nothing_or_an_unknown_amount(cause: FailureCause) -> None:
-    """A failure that may have been billed has no amount; one that cannot have been has zero."""
-    attempt = settle(Failure(cause=cause, status=418, served="x"), PRICE)
+def test_a_failure_is_released_or_charged_in_full(cause: FailureCause) -> None:
+    """P5: what may have been billed is charged at its worst case; what cannot have been, is not."""
+    settled = settle(Failure(cause=cause, status=418, served="x"), WORST, PRICE)
+    attempt = attempt_of(settled, WORST, most_for(WORST, PRICE))
     assert (attempt.failed, attempt.status, attempt.served) == (cause, 418, "x")
-    assert attempt.amount == (None if BILLED[cause] else 0)
-    assert (attempt.source is CostSource.UNKNOWN) is BILLED[cause]
+    assert attempt.usage is None
+    if SETTLEMENT[cause] is Settlement.IN_FULL:
+        assert (attempt.amount, attempt.charged) == (most_for(WORST, PRICE), WORST)
+        assert attempt.source is CostSource.ESTIMATE
+    else:
+        assert (attempt.amount, attempt.charged) == (0, None)
+        assert attempt.source is CostSource.PRICE_TABLE
 
 
-def test_the_four_counts_are_priced_apart_and_rounded_up() -> None:
-    """Each kind of token has its own price; a cached one without a price costs as fresh input."""
-    written = 10 * 3_000
-    assert amount_of(USAGE, PRICE) == 100 * 3_000 + 1000 * 300 + written + 20 * 15_000
-    assert amount_of(Usage(input_fresh=1), Price(input_fresh=1, output=0)) == 1
+@pytest.mark.parametrize("cause", FailureCause)
+def test_a_failure_that_reports_usage_is_charged_it(cause: FailureCause) -> None:
+    """Whatever the table says: the endpoint says that it billed this much."""
+    settled = settle(Failure(cause=cause, usage=USAGE), WORST, PRICE)
+    assert (settled.amount, settled.charged) == (amount_of(USAGE, PRICE), None)
+    assert settled.source is CostSource.PRICE_TABLE
 
 
-def test_unknown_usage_or_price_is_an_unknown_amount() -> None:
-    """Without usage, or without a price, nobody knows what a reply cost."""
-    for usage, price in ((None, PRICE), (USAGE, None)):
-        attempt = settle(Reply(text="a", served="m", usage=usage), price)
-        assert attempt.amount is None
-        assert attempt.source is CostSource.UNKNOWN
+def test_a_reply_without_usage_is_charged_in_full() -> None:
+    """Nobody knows what it used, so it is charged what it may have used; it is an estimate."""
+    for reply in (Reply(text="a", served="m"), Reply(text="a", served="m", usage_impossible=True)):
+        attempt = attempt_of(settle(reply, WORST, PRICE), WORST, most_for(WORST, PRICE))
+        assert (attempt.amount, attempt.charged) == (most_for(WORST, PRICE), WORST)
+        assert attempt.source is CostSource.ESTIMATE
+        assert attempt.usage_impossible is reply.usage_impossible
+        assert tokens_charged(settle(reply, WORST, PRICE)) == tokens_of(WORST)
 
 
-def test_impossible_usage_is_marked() -> None:
-    """A usage that cannot be true leaves its mark on the attempt."""
-    attempt = settle(Reply(text="a", served="m", usage_impossible=True), PRICE)
-    assert attempt.usage_impossible
-    assert attempt.amount is None
+def test_without_a_tariff_an_amount_is_unknown() -> None:
+    """An unknown amount is absent; its tokens are counted all the same."""
+    for usage in (None, USAGE):
+        settled = settle(Reply(text="a", served="m", usage=usage), WORST, None)
+        assert (settled.amount, settled.source) == (None, CostSource.UNKNOWN)
+        assert tokens_charged(settled) == tokens_of(usage or WORST)
+
+
+def test_what_is_charged_at_a_bound_is_an_estimate() -> None:
+    """The bound of a price gives an amount, and says that it is not the price."""
+    bound = msgspec.structs.replace(PRICE, is_bound=True)
+    settled = settle(Reply(text="a", served="m", usage=USAGE), WORST, bound)
+    assert (settled.amount, settled.source) == (amount_of(USAGE, PRICE), CostSource.ESTIMATE)
+
+
+@pytest.mark.parametrize(
+    ("usage", "above"),
+    [
+        (WORST, False),
+        (Usage(cache_read=2_000, output=50), False),
+        (Usage(cache_read=1, input_fresh=2_000), True),
+        (Usage(output=51), True),
+    ],
+)
+def test_more_than_the_worst_case_is_charged_and_marked(usage: Usage, *, above: bool) -> None:
+    """P5: what a provider reports above a reservation counts as reported, and is shown."""
+    attempt = attempt_of(
+        settle(Reply(text="a", served="m", usage=usage), WORST, PRICE),
+        WORST,
+        most_for(WORST, PRICE),
+    )
+    assert attempt.amount == amount_of(usage, PRICE)
+    assert attempt.above_reservation is above
 
 
 @pytest.mark.parametrize("provider", ["baseline", "local", "scripted"])
 def test_what_runs_here_is_free(provider: str) -> None:
     """Models on this machine cost zero by the price table, failures included."""
     price = price_for(provider, None)
-    assert price == FREE
     for outcome in (
         Reply(text="a", served="m"),
         Vectors(vectors=((1.0,),), served="m"),
         Failure(cause=FailureCause.TIMEOUT),
     ):
-        attempt = settle(outcome, price)
-        assert (attempt.amount, attempt.source) == (0, CostSource.PRICE_TABLE)
+        settled = settle(outcome, WORST, price)
+        assert (settled.amount, settled.source) == (0, CostSource.PRICE_TABLE)
+        assert settled.charged is None
 
 
-def test_an_endpoint_without_a_price_is_not_free() -> None:
-    """Only a study's own price makes a remote model's cost known."""
-    assert price_for("http", None) is None
-    assert price_for("http", PRICE) == PRICE
-    assert price_for("local", PRICE) == PRICE
+def test_what_the_provider_says_comes_first() -> None:
+    """An amount that the provider states is the cost, whatever a table makes of the usage."""
+    reply = Reply(text="a", served="m", usage=USAGE, billed=7)
+    settled = settle(reply, WORST, PRICE)
+    assert (settled.amount, settled.source, settled.charged) == (7, CostSource.PROVIDER, None)
+    dear = settle(msgspec.structs.replace(reply, billed=10**12), WORST, PRICE)
+    assert attempt_of(dear, WORST, most_for(WORST, PRICE)).above_reservation
+
+
+def test_what_tokens_do_not_tell_is_charged_in_full() -> None:
+    """A search or sound has a price of its own: the counts do not say what the call cost."""
+    usage = msgspec.structs.replace(USAGE, beyond_tokens=True)
+    settled = settle(Reply(text="a", served="m", usage=usage), WORST, PRICE)
+    assert (settled.amount, settled.charged) == (most_for(WORST, PRICE), WORST)
+    assert settled.source is CostSource.ESTIMATE

@@ -14,8 +14,6 @@ from perdure.records.events import Cost
 from perdure.records.presentation import Plan
 from perdure.records.scenario import AgentSettings, Scenario
 from perdure.runner.expected import (
-    REFLECTION,
-    TURN,
     Needs,
     Seen,
     calls_left,
@@ -24,6 +22,8 @@ from perdure.runner.expected import (
     numbers_of,
     schedule,
 )
+from perdure.study.schedule import REFLECTIONS as REFLECTION
+from perdure.study.schedule import TURNS as TURN
 
 NEEDS = Needs(whole={TURN: 10}, thinned={TURN: 5, ("tier_a", "probe"): 1}, optional={REFLECTION: 4})
 

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.crash.telling import tell
+from tests.support.budget_figure import bill_of
 from tests.support.budget_model import Model, Setting
 
 from perdure.records.budget import Ladder, Rung
 from perdure.records.events import Cost, Degraded, TickClosed
 from perdure.records.registry import BudgetChanged, LogPayload, RungLifted, RungTaken
-from perdure.runner.figure import bill_of
 from perdure.runner.ladder import gives_more, in_effect, plan_at, stand
 from perdure.trace.rules import Tally
 from perdure.trace.rungs import Rungs, in_force, recorded_after, unlogged_rung, wrong_rungs

@@ -8,9 +8,11 @@ from tests.runner.test_estimates import learned
 from perdure.records.budget import Budget, Ladder, Rung
 from perdure.records.presentation import Plan
 from perdure.records.registry import RungTaken
-from perdure.runner.expected import REFLECTION, TURN, Needs
+from perdure.runner.expected import Needs
 from perdure.runner.ladder import Outlook, Standing, stand
 from perdure.runner.outlook import Ahead, LiveWorld, calls_ahead, outlook
+from perdure.study.schedule import REFLECTIONS as REFLECTION
+from perdure.study.schedule import TURNS as TURN
 
 BUDGET = Budget(amount=1_000, ladder=Ladder(share=0.5))
 WAVE = 4

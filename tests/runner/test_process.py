@@ -55,6 +55,7 @@ def start(server: MisbehavingServer, out: Path, *more: str) -> subprocess.Popen[
     """Start a run of the example, eight people, over HTTP."""
     command = [sys.executable, "-m", "perdure.cli", "run", str(EXAMPLE), "--out", str(out)]
     flags = ["--n", "8", "--model", "http", "--model-name", "test-model", "--key-env", "CANARY"]
+    flags += ["--price", "0.15,0.60"]
     process = subprocess.Popen(
         [*command, *flags, "--base-url", server.base_url, "--quiet", "--json", *more],
         stdout=subprocess.PIPE,

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import msgspec
 import pytest
 from tests.support.sample_study import Writer
 
 from perdure.population import load_study
-from perdure.records.scenario import AgentSettings, Scenario
+from perdure.records.scenario import AgentSettings
+from perdure.records.usage import Price
 from perdure.study import Overrides
-from perdure.study.forecast import Forecast, forecast, reflections
+from perdure.study.forecast import Forecast, Pace, call_costs, forecast
 from perdure.study.identity import expand
 
 
-def forecast_of(write: Writer, rate: float | None = None, **flags: str) -> Forecast:
+def forecast_of(write: Writer, pace: Pace | None = None, **flags: str) -> Forecast:
     """Forecast the small study under some flags."""
     loaded = load_study(write(), overrides=Overrides(**flags))  # type: ignore[arg-type]
     cells = expand(loaded.study, loaded.population)
-    return forecast(loaded.study, cells, personas=12, calls_per_s=rate)
+    return forecast(loaded.study, cells, personas=12, pace=pace)
 
 
 def test_calls_follow_from_waves_exposures_and_activation(write: Writer) -> None:
@@ -68,36 +67,83 @@ def test_a_priced_model_is_priced_by_its_tokens(write: Writer) -> None:
 
 
 def test_a_time_is_given_only_where_a_rate_is_known(write: Writer) -> None:
-    """A time is given only where a rate is known."""
+    """A limit of requests per minute is one, a measured pace is another; a rule has neither."""
     assert forecast_of(write).seconds is None
-    assert forecast_of(write, 2.0).seconds == pytest.approx(78)
+    assert forecast_of(write).seconds_worst is None
+    # 156 calls at 60 a minute.
     assert forecast_of(write, model="api").seconds == pytest.approx(156)
 
 
-@pytest.mark.parametrize(
-    ("shown", "activation", "every", "expected", "worst"),
-    [
-        (3, 1.0, 1, Fraction(3), 3),
-        (3, 1.0, 2, Fraction(1), 2),
-        (3, 0.5, 2, Fraction(1, 2), 2),
-        (2, 0.5, 1, Fraction(1), 2),
-        (4, 0.0, 1, Fraction(0), 4),
-        (3, 0.5, 0, Fraction(0), 0),
-    ],
-)
-def test_reflections_are_counted_exactly(
-    shown: int, activation: float, every: int, expected: Fraction, worst: int
-) -> None:
-    """Reflections are counted exactly."""
-    scenario = Scenario(
-        id="s",
-        variant="v",
-        horizon=9,
-        exposures={str(tick): ("c",) for tick in range(shown)},
-        activation=activation,
-    )
-    agent = AgentSettings(reflect_every=every)
-    assert reflections(scenario, agent) == (expected, worst)
+def test_a_pace_gives_the_ticks_one_after_another(write: Writer) -> None:
+    """A tick takes as many rounds of calls as it needs, and one at least."""
+    # Ticks of 48, 24, 24 and 12 reflections behind the last of those, and 48 turns.
+    wide = forecast_of(write, Pace(call_s=2.0, in_flight_max=1_000))
+    assert wide.seconds == pytest.approx(2.0 * (1 + 1 + 2 + 1))
+    narrow = forecast_of(write, Pace(call_s=2.0, in_flight_max=12))
+    assert narrow.seconds == pytest.approx(2.0 * (48 + 24 + 24 + 12 + 48) / 12)
+
+
+def test_the_longest_time_follows_from_the_limits(write: Writer) -> None:
+    """Every call takes its whole deadline, and every attempt waits for its turn in the minute."""
+    # 48, 48, 48 turns and as many reflections, 48: in rounds of 32 that is 2 + 2 + 3 + 2.
+    result = forecast_of(write, model="api")
+    assert result.seconds_worst == pytest.approx(9 * 300 + 240 * 6 * 60 / 60)
+
+
+def test_each_tick_has_its_calls_and_costs(write: Writer) -> None:
+    """Ticks add up to the whole; a wave, what activation thins and optional work stand apart."""
+    result = forecast_of(write, model="api")
+    turn, reflection = (part.typical_cost or 0 for part in result.calls)
+    assert [(tick.tick, tick.is_wave, tick.turns, tick.reflections) for tick in result.ticks] == [
+        (0, True, 48, 0),
+        (1, False, 24, 0),
+        (2, False, 24, 12),
+        (3, True, 48, 0),
+    ]
+    assert [tick.calls_worst for tick in result.ticks] == [48, 48, 96, 48]
+    assert [(tick.wave, tick.active, tick.optional) for tick in result.ticks] == [
+        (48 * turn, 0, 0),
+        (0, 24 * turn, 0),
+        (0, 24 * turn, 12 * reflection),
+        (48 * turn, 0, 0),
+    ]
+    assert sum(tick.turns + tick.reflections for tick in result.ticks) == result.calls_total
+
+
+def test_measured_costs_take_the_place_of_estimated_ones(write: Writer) -> None:
+    """What a call was seen to cost is what the others are expected to; the worst case stays."""
+    plain = forecast_of(write, model="api")
+    loaded = load_study(write(), overrides=Overrides(model="api"))
+    cells = expand(loaded.study, loaded.population)
+    measured = forecast(loaded.study, cells, personas=12, costs={("tier_a", "turn"): 7})
+    turns, reflecting = measured.calls
+    assert turns.typical_cost == 7
+    assert reflecting.typical_cost == plain.calls[1].typical_cost
+    assert measured.cost == 144 * 7 + 12 * (reflecting.typical_cost or 0)
+    assert measured.cost_worst == plain.cost_worst
+
+
+def test_a_call_is_priced_typically_and_at_most(write: Writer) -> None:
+    """The most that a call may cost is above what one typically costs; without a price, neither."""
+    loaded = load_study(write(), overrides=Overrides(model="api"))
+    costs = call_costs(loaded.study)
+    assert set(costs) == {("tier_a", "turn"), ("tier_b", "reflection")}
+    for typical, most in costs.values():
+        assert typical is not None
+        assert most is not None
+        assert 0 < typical < most
+    bare = {
+        role: msgspec.structs.replace(spec, price=None)
+        for role, spec in loaded.study.models.items()
+    }
+    unpriced = msgspec.structs.replace(loaded.study, models=bare)
+    assert set(call_costs(unpriced).values()) == {(None, None)}
+    dear = Price(input_fresh=10**13, output=10**13)
+    priced = {role: msgspec.structs.replace(spec, price=dear) for role, spec in bare.items()}
+    cells = expand(loaded.study, loaded.population)
+    asked = msgspec.structs.replace(loaded.study, models=priced)
+    assert all(part.is_dear for part in forecast(asked, cells, personas=12).calls)
+    assert not any(part.is_dear for part in forecast(unpriced, cells, personas=12).calls)
 
 
 def test_parts_of_the_users_own_are_said_to_be(write: Writer) -> None:

@@ -11,7 +11,9 @@ from tests.support.sample_study import Writer
 from perdure.base import canonical
 from perdure.base.errors import InvalidStudyError
 from perdure.population import Loaded, load_study
+from perdure.records.budget import Budget
 from perdure.records.scenario import Scenario, Variant
+from perdure.records.usage import Price, PriceSource
 from perdure.study.identity import expand, input_hashes, world_id, world_seed
 
 
@@ -88,6 +90,13 @@ def test_each_input_moves_its_own_hash_alone(loaded: Loaded) -> None:
             study, agent=msgspec.structs.replace(study.agent, temperature=0.1)
         ),
         "settings": msgspec.structs.replace(study, quorum=0.5),
+        "prices": msgspec.structs.replace(
+            study,
+            models={
+                role: msgspec.structs.replace(spec, price=Price(input_fresh=1, output=1))
+                for role, spec in study.models.items()
+            },
+        ),
     }
     for name, changed in changes.items():
         after = input_hashes(changed, loaded.population, loaded.held_out)
@@ -104,6 +113,31 @@ def test_how_a_model_is_reached_moves_no_hash(loaded: Loaded) -> None:
     )
     moved = msgspec.structs.replace(study, models={**study.models, "tier_a": elsewhere})
     assert input_hashes(moved, loaded.population, loaded.held_out) == before
+
+
+def test_a_budget_moves_no_hash(loaded: Loaded) -> None:
+    """What may be spent decides no answer: it is compared by itself."""
+    study = loaded.study
+    before = input_hashes(study, loaded.population, loaded.held_out)
+    capped = msgspec.structs.replace(study, budget=Budget(amount=5, calls=1))
+    assert input_hashes(capped, loaded.population, loaded.held_out) == before
+
+
+def test_where_a_price_was_found_moves_no_hash(loaded: Loaded) -> None:
+    """A price is compared by its rates, wherever they come from."""
+    study = loaded.study
+    spec = msgspec.structs.replace(study.models["tier_a"], price=Price(input_fresh=1, output=2))
+    source = PriceSource(table="t", version="1", entry="a/b")
+    found = msgspec.structs.replace(spec, price_source=source)
+    asked, looked_up = (
+        input_hashes(
+            msgspec.structs.replace(study, models={"tier_a": one}),
+            loaded.population,
+            loaded.held_out,
+        )
+        for one in (spec, found)
+    )
+    assert asked == looked_up
 
 
 def test_what_is_there_twice_is_refused(loaded: Loaded) -> None:

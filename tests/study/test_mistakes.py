@@ -14,7 +14,7 @@ from perdure.study.parse import parse
 MISTAKES = [
     # keys
     ("brief:\n", "breif:\n", "breif:", "`breif` is not known"),
-    ("seeds: [1, 2]", "seeds: [1, 2]\nbudget: 5", "budget: 5", "`budget` is not known"),
+    ("seeds: [1, 2]", "seeds: [1, 2]\nbugdet: 5", "bugdet: 5", "`bugdet` is not known"),
     ("  title: A vote", "  titel: A vote", "titel", "`titel` in `brief` is not known"),
     ("seeds: [1, 2]", "seeds: [1, 2]\nn\u0430me: x", "n\u0430me", r"'n\u0430me'"),
     ("seeds: [1, 2]", "seeds: [1, 2]\n<<: x", "<<", "merge key `<<` is not allowed"),
@@ -122,6 +122,47 @@ MISTAKES = [
     ("  s1:\n", "  s1:\n    world: ../evil:World\n", "world:", "is `../evil:World`"),
     ("  reflect_every: 2", "  class: evil", "class: evil", "is `evil`"),
     ("seeds: [1, 2]", "seeds: [1, 2]\nquorum: 0", "quorum:", "is `0`"),
+    # prices
+    ("price: {input: 0.15, output: 0.6}", "price_as: gpt-4o-mini", "price_as:",
+     "is `gpt-4o-mini`"),
+    ("price: {input: 0.15, output: 0.6}", "price_bound: {input: 1}", "price_bound:",
+     "`models.api.price_bound.output` is missing"),
+    ("price: {input: 0.15, output: 0.6}",
+     "price: {input: 0.15, output: 0.6}\n    price_as: openai/gpt-4o-mini", "price_as:",
+     "has a `price` and a `price_as`"),
+    ("price: {input: 0.15, output: 0.6}",
+     "price_as: openai/gpt-4o-mini\n    price_bound: {input: 1, output: 1}", "price_bound:",
+     "has a `price_as` and a `price_bound`"),
+    ("provider: baseline\n", "provider: baseline\n    price_as: openai/gpt-4o\n", "price_as:",
+     "means nothing"),
+    # the budget
+    *((("seeds: [1, 2]", f"seeds: [1, 2]\nbudget: {written}", "budget:", says))
+      for written, says in (
+        ("5", "`budget` is not a mapping"),
+        ("{}", "The budget limits nothing"),
+        ("{amount: -5}", "`budget.amount` is `-5`"),
+        ("{amount: 5 USD}", "`budget.amount` is `5 USD`"),
+        ("{amount: 0.0000000001}", "`budget.amount` is `0.0000000001`"),
+        ("{amount: 0}", "`budget.amount` is 0, so nothing could be called"),
+        ("{amount: 5, ceiling: 4.99}", "`budget.ceiling` is below `amount`"),
+        ("{ceiling: 5, calls: 9}", "`budget.ceiling` has no `amount` beside it"),
+        ("{calls: 0}", "`budget.calls` is `0`"),
+        ("{tokens: 1.5}", "`budget.tokens` is `1.5`"),
+        ("{hours: 0}", "`budget.hours` is `0`"),
+        ("{hours: -1}", "`budget.hours` is `-1`"),
+        ("{unpriced: yes, calls: 9}", "`budget.unpriced` is `yes`"),
+        ("{unpriced: true, calls: 9}", "`budget.unpriced` is `true`"),
+        ("{unpriced: accepted, hours: 1}", "nothing limits how many"),
+        ("{unpriced: accepted, calls: 9, amount: 5}", "`amount` cannot hold"),
+        ("{calls: 9, ladder: {warn: 0.5}}", "is measured by `amount`, and there is none"),
+        ("{amount: 5, ladder: {warn: 0.96}}", "warn` (0.96) comes after `freeze` (0.95)"),
+        ("{amount: 5, ladder: {freeze: 0.7}}", "warn` (0.8) comes after `freeze` (0.7)"),
+        ("{amount: 5, ladder: {freeze: 1.2}}", "freeze` (1.2) comes after `subsample` (1)"),
+        ("{amount: 5, ladder: {warn: 0}}", "`budget.ladder.warn` is `0`"),
+        ("{amount: 5, ladder: {share: 0}}", "share` is 0, so nobody would be active"),
+        ("{amount: 5, ladder: {share: 1.1}}", "`budget.ladder.share` is `1.1`"),
+        ("{amount: 5, ladder: {thin: 0.5}}", "`thin` in `budget.ladder` is not known"),
+      )),
     ("seeds: [1, 2]", "seeds: [1, 2]\ncurrency: usd", "currency:", "is `usd`"),
     ("seeds: [1, 2]", f"seeds: {list(range(6000))}", "seeds:", "12,000 worlds"),
 ]  # fmt: skip
@@ -177,6 +218,29 @@ def test_all_mistakes_of_a_file_are_listed_at_once_in_its_order(sample: str) -> 
         "The key `foo` is not known.",
         "The choice `z` is not in the study.",
     ]
+
+
+def test_everything_that_is_wrong_with_a_budget_is_said_at_once(sample: str) -> None:
+    """Each line of a bad budget has its own problem, on that line."""
+    budget = """\
+budget:
+  amount: 5
+  ceiling: 3
+  unpriced: accepted
+  ladder:
+    warn: 2
+    share: 0
+"""
+    first = len(sample.splitlines()) + 1
+    found = problems_of(sample + budget)
+    assert [line - first for line, _, _ in found] == [1, 2, 2, 3, 5, 6]
+    assert all(remedy for _, _, remedy in found)
+
+
+def test_the_words_that_accept_unknown_spend_are_named(sample: str) -> None:
+    """Whoever writes something else is told what to write."""
+    ((_, _, remedy),) = problems_of(sample + "budget: {unpriced: accept, calls: 5}\n")
+    assert "accepted" in remedy
 
 
 def test_a_near_miss_is_suggested(sample: str) -> None:

@@ -11,6 +11,7 @@ from tests.support.sample_study import Writer
 from perdure.base import canonical
 from perdure.base.errors import InvalidStudyError, UsageError
 from perdure.records.baseline_rule import BaselineRule, Distance, Identification
+from perdure.records.budget import Budget, Ladder
 from perdure.records.persona import AttributeSpec, Choice, OutcomeSpec
 from perdure.records.scenario import Scenario
 from perdure.records.usage import Price
@@ -74,6 +75,80 @@ def test_prices_are_exact(write: Writer) -> None:
     assert study.models["tier_b"] == study.models["tier_a"]
 
 
+def test_a_budget_arrives_exactly(write: Writer, sample: str) -> None:
+    """Amounts are exact nano-units, hours are seconds, and what is not written has no limit."""
+    budget = """\
+budget:
+  amount: 5.000000001
+  ceiling: "7.5"
+  calls: 1000
+  tokens: 2000000
+  hours: 1.5
+  ladder: {warn: 0.5, freeze: 0.6, subsample: 0.7, share: 0.25}
+"""
+    assert load(write(sample + budget)).budget == Budget(
+        amount=5_000_000_001,
+        ceiling=7_500_000_000,
+        calls=1000,
+        tokens=2_000_000,
+        wall_s=5_400.0,
+        ladder=Ladder(warn=0.5, freeze=0.6, subsample=0.7, share=0.25),
+    )
+    accepted = load(write(sample + "budget: {unpriced: accepted, tokens: 9}\n")).budget
+    assert accepted == Budget(tokens=9, unpriced_accepted=True)
+    assert load(write(sample + "budget: {amount: 3}\n")).budget.money_max == 3_000_000_000
+    assert load(write(sample)).budget == Budget()
+
+
+def test_a_bound_and_a_name_of_a_price_arrive(write: Writer, sample: str) -> None:
+    """What a model costs at most, and whose price it has, are part of the model."""
+    price = "price: {input: 0.15, output: 0.6}"
+    bound = sample.replace(price, "price_bound: {input: 1, output: 2, cache_read: 0.5}")
+    spec = load(write(bound), overrides=Overrides(model="api")).models["tier_a"]
+    assert spec.price is None
+    assert spec.price_bound == Price(
+        input_fresh=1_000_000_000, output=2_000_000_000, cache_read=500_000_000
+    )
+    named = sample.replace(price, "price_as: openrouter/openai/gpt-4o-mini")
+    spec = load(write(named), overrides=Overrides(model="api")).models["tier_a"]
+    assert (spec.price, spec.price_as) == (None, "openrouter/openai/gpt-4o-mini")
+
+
+def test_flags_say_what_a_model_costs_and_what_may_be_spent(write: Writer, sample: str) -> None:
+    """A flag takes the place of what the study says, and is part of the study as asked."""
+    flags = Overrides(model="api", price="0.1, 0.4", budget="2.5")
+    asked = load(write(sample + "budget: {amount: 9, ceiling: 10, calls: 5}\n"), overrides=flags)
+    assert asked.models["tier_b"].price == Price(input_fresh=100_000_000, output=400_000_000)
+    assert asked.budget == Budget(amount=2_500_000_000, ceiling=10_000_000_000, calls=5)
+    assert Overrides.of_flags(flags.flags()) == flags
+    as_other = load(write(sample), overrides=Overrides(model="api", price_as="openai/gpt-4o"))
+    assert as_other.models["tier_a"].price is None
+    assert as_other.models["tier_a"].price_as == "openai/gpt-4o"
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (Overrides(budget="5"), "accepts calls without a price"),
+        (Overrides(budget="0"), "--budget 0 is no budget"),
+        (Overrides(budget="five"), "--budget `five` is not an amount"),
+    ],
+)
+def test_a_budget_flag_that_cannot_hold_is_a_usage_error(
+    write: Writer, sample: str, flags: Overrides, says: str
+) -> None:
+    """A budget on the command line is held to the same rules as one in the file."""
+    with pytest.raises(UsageError) as caught:
+        load(write(sample + "budget: {unpriced: accepted, calls: 5}\n"), overrides=flags)
+    assert says in str(caught.value)
+
+
+def test_a_budget_flag_above_the_ceiling_is_a_usage_error(write: Writer, sample: str) -> None:
+    """The study's ceiling stays what it is."""
+    with pytest.raises(UsageError, match="above the study's ceiling"):
+        load(write(sample + "budget: {amount: 2, ceiling: 3}\n"), overrides=Overrides(budget="4"))
+
+
 def test_layout_and_comments_change_nothing(write: Writer, sample: str) -> None:
     """Layout and comments change nothing."""
     one = load(write())
@@ -125,6 +200,11 @@ def test_the_examples_other_models_are_a_flag_away() -> None:
         (Overrides(model="api", base_url="http://u:p@h/"), "--base-url is not"),
         (Overrides(model="api", model_name="x-latest"), "tomorrow"),
         (Overrides(model="api", key_env="A", key_file="b"), "both given"),
+        (Overrides(price="1,1"), "--price means nothing"),
+        (Overrides(model="api", price="1"), "--price `1` is not a price"),
+        (Overrides(model="api", price="1,-1"), "--price `-1` is not an amount"),
+        (Overrides(model="api", price="1,1", price_as="a/b"), "both given"),
+        (Overrides(model="api", price_as="gpt-4o"), "--price-as `gpt-4o` names no price"),
         (Overrides(model="local", weights="/nowhere/at/all"), "does not exist"),
         (Overrides(model="local", weights="/dev/null"), "not a regular file"),
     ],

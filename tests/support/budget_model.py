@@ -14,6 +14,7 @@ from functools import partial
 from typing import NamedTuple
 
 import msgspec
+from tests.support.budget_figure import Bill, Figure, Reserved, bill_of, figure_of
 
 from perdure.base.chance import Stream
 from perdure.records.budget import Budget, Ladder, Rung
@@ -41,8 +42,7 @@ from perdure.records.registry import (
 from perdure.records.request import FailureCause
 from perdure.records.usage import CostSource, Usage
 from perdure.runner.estimates import Estimates, RoleAndPurpose
-from perdure.runner.expected import REFLECTION, TURN, Needs, calls_under
-from perdure.runner.figure import Bill, Figure, Reserved, bill_of, figure_of
+from perdure.runner.expected import Needs, calls_under
 from perdure.runner.ladder import (
     Due,
     Outlook,
@@ -57,6 +57,8 @@ from perdure.runner.ladder import (
 )
 from perdure.runner.outlook import LiveWorld, calls_ahead, outlook
 from perdure.runner.pace import may_open
+from perdure.study.schedule import REFLECTIONS as REFLECTION
+from perdure.study.schedule import TURNS as TURN
 from perdure.trace.rungs import Rungs, recorded_after
 
 WORST = {TURN: 50, REFLECTION: 80}

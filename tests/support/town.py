@@ -25,6 +25,7 @@ from perdure.runner.assembly import entry_for, parts_of
 from perdure.runner.config import RunConfig
 from perdure.runner.reconcile import reconcile
 from perdure.runner.session import Session, conduct
+from perdure.runner.spending import take_up
 from perdure.study.identity import expand
 from perdure.testing import ScriptedProvider, SkippingClock
 from perdure.testing.contracts import example_header, example_personas
@@ -45,6 +46,7 @@ def town(
     agent: AgentSettings | None = None,
     out: str = "",
     study_path: str = str(HERE),
+    price: Price | None = None,
     **changes: Any,
 ) -> RunConfig:
     """Make the run of a study: each mapping in `scenarios` changes fields of the example's."""
@@ -65,7 +67,7 @@ def town(
             for number, changed in enumerate(scenarios)
         ),
         seeds=seeds,
-        models={role: ModelSpec(pin=PIN) for role in ("tier_a", "tier_b", "embed")},
+        models={role: ModelSpec(pin=PIN, price=price) for role in ("tier_a", "tier_b", "embed")},
         agent=agent or AgentSettings(reflect_every=2),
         **changes,
     )
@@ -136,7 +138,8 @@ def run_in_memory(
 
     async def go() -> Ran:
         time = clock or SkippingClock()
-        respondent = Respondent(provider or answering(), price)
+        priced = price or config.study.models["tier_a"].price
+        respondent = Respondent(provider or answering(), priced)
         inner = InferenceHost(
             dict.fromkeys(config.study.models, respondent),
             clock=time,
@@ -161,6 +164,15 @@ def run_in_memory(
         if after is not None:
             await reconcile(host=host, registry=registry, reading=partitions, log=log, afresh=False)
             log = tuple(row.payload for row in registry.run.log)
+        spending = await take_up(
+            config.study,
+            cells,
+            host,
+            log,
+            registry.outcomes.values(),
+            personas=len(config.population.personas),
+            clock=time,
+        )
         session = Session(
             config=config,
             cells=cells,
@@ -169,6 +181,7 @@ def run_in_memory(
             registry=registry,
             partitions=partitions,
             clock=time,
+            spending=spending,
             log=log,
         )
         if before is not None:

@@ -10,10 +10,9 @@ from perdure.records.registry import (
     CallsLost,
     CallsOrphaned,
     LogPayload,
-    RunClosed,
-    RunPaused,
     TickDiscarded,
 )
+from perdure.trace.sittings import last_end
 
 LOST = "lost"
 ORPHANED = "orphaned"
@@ -72,7 +71,7 @@ def outside(log: Sequence[LogPayload], journal: Sequence[OpenTick] | None = None
         amount=sum(part.amount for part in parts),
         unknown=sum(part.unknown for part in parts),
         discarded=sum(isinstance(row, TickDiscarded) for row in log),
-        open=journal is None and not (log and isinstance(log[-1], RunPaused | RunClosed)),
+        open=journal is None and last_end(log) is None,
         parts=parts,
     )
 

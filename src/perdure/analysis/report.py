@@ -25,10 +25,12 @@ from perdure.analysis.questions import (
 from perdure.analysis.reading import Activation, WorldReading, read_world
 from perdure.analysis.source import RecordSource
 from perdure.analysis.unmeasured import Gap, gaps
+from perdure.records.budget import Budget
 from perdure.records.record import Record
-from perdure.records.registry import WorldOutcome, WorldState
+from perdure.records.registry import RungAt, WorldOutcome, WorldState
 from perdure.records.scenario import Question, Scenario
 from perdure.records.study import Study
+from perdure.trace.rungs import budget_in_force, rungs_of
 
 BRIER = (
     "Brier score: a persona's probability of a choice is the share of its scored answers, over the "
@@ -61,6 +63,7 @@ class WorldLine(Record):
     digest: str
     cause: str
     activation: Activation
+    rungs: tuple[RungAt, ...] = ()
 
 
 class CostReport(Record):
@@ -90,7 +93,8 @@ class Report(Record):
     """What a run found. `partial` is empty exactly if every world reached its end.
 
     `questions` has the answers to every closed question at every tick; `predictions` compares those
-    to the outcome's question, at every wave, with the real values.
+    to the outcome's question, at every wave, with the real values. `budget` is the one in force,
+    `rungs` all that the run took of its ladder.
     """
 
     run_id: str
@@ -108,6 +112,8 @@ class Report(Record):
     changes: tuple[Change, ...]
     gaps: tuple[Gap, ...]
     cost: CostReport
+    budget: Budget
+    rungs: tuple[RungAt, ...]
     notes: dict[str, str]
 
 
@@ -195,6 +201,8 @@ def build_report(source: RecordSource, *, grouped_by: str = "") -> Report:
             by_purpose=by(lines, lambda key: key.purpose),
             by_source=by(lines, lambda key: key.source),
         ),
+        budget=budget_in_force(study.budget, source.log),
+        rungs=rungs_of(source.log),
         notes={"brier": BRIER, "yardstick": YARDSTICK, "change": SPREAD},
     )
 
@@ -332,6 +340,7 @@ def _world_line(outcome: WorldOutcome | None, reading: WorldReading) -> WorldLin
         digest=outcome.digest if outcome else "",
         cause=outcome.cause if outcome else "",
         activation=reading.activation,
+        rungs=outcome.rungs if outcome else (),
     )
 
 

@@ -13,18 +13,22 @@ import msgspec
 
 from perdure.analysis.models import answered_by
 from perdure.analysis.outside import Outside, outside
+from perdure.records.budget import Budget
 from perdure.records.journal import OpenTick
 from perdure.records.record import Record
 from perdure.records.registry import (
     LogPayload,
     RunClosed,
     RunEntry,
+    RungAt,
     RunPaused,
     WorldEntry,
     WorldOutcome,
     WorldState,
 )
 from perdure.records.study import Study
+from perdure.trace.rungs import budget_in_force, rungs_of
+from perdure.trace.sittings import last_end
 
 
 class State(StrEnum):
@@ -52,12 +56,14 @@ class WorldStanding(Record):
     cost: int
     unknown_costs: int
     cause: str
+    rungs: tuple[RungAt, ...] = ()
 
 
 class Standing(Record):
     """Where a run stands. `cause` says why it is not completed, if something is known of it.
 
     Turns, calls and cost are those of closed ticks; what was called beside them is `outside`.
+    `budget` is the one in force, `rungs` all that the run took of its ladder.
     """
 
     run_id: str
@@ -76,6 +82,8 @@ class Standing(Record):
     unknown_costs: int
     currency: str
     outside: Outside
+    budget: Budget
+    rungs: tuple[RungAt, ...] = ()
 
 
 def standing(
@@ -90,12 +98,13 @@ def standing(
     """Say where a run stands. `held` is whether a process holds the run's lock now."""
     lines = tuple(_world(world, outcomes.get(world.world_id)) for world in worlds)
     state, cause, exit_status = _state(lines, log, held=held)
+    study = msgspec.json.decode(entry.study, type=Study)
     return Standing(
         run_id=entry.run_id,
         state=state,
         cause=cause,
         exit_status=exit_status,
-        answered_by=answered_by(msgspec.json.decode(entry.study, type=Study).models),
+        answered_by=answered_by(study.models),
         worlds=lines,
         worlds_completed=sum(line.state is WorldState.COMPLETED for line in lines),
         ticks=sum(line.horizon for line in lines),
@@ -107,6 +116,8 @@ def standing(
         unknown_costs=sum(line.unknown_costs for line in lines),
         currency=entry.currency,
         outside=outside(log, journal),
+        budget=budget_in_force(study.budget, log),
+        rungs=rungs_of(log),
     )
 
 
@@ -117,7 +128,7 @@ def _state(
         return State.RUNNING, "", 0
     if worlds and all(world.state is WorldState.COMPLETED for world in worlds):
         return State.COMPLETED, "", 0
-    last = log[-1] if log else None
+    last = last_end(log)
     if isinstance(last, RunPaused):
         return State.PAUSED, last.cause, last.exit_status
     if isinstance(last, RunClosed):
@@ -141,4 +152,5 @@ def _world(world: WorldEntry, outcome: WorldOutcome | None) -> WorldStanding:
         cost=known.cost,
         unknown_costs=known.unknown_costs,
         cause=known.cause,
+        rungs=known.rungs,
     )

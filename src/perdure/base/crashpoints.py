@@ -22,6 +22,8 @@ POINTS: dict[str, str] = {
     "tick.before-append": "every call of the tick is answered, nothing of it is written",
     "tick.after-append": "the tick is durable, the witness does not know it yet",
     "tick.after-witness": "the tick is durable and witnessed",
+    "rung.logged": "a rung is in the run log, no world has it in its record yet",
+    "pause.after-append": "a world's record ends with the pause, the witness does not know it yet",
     "world.completed": "the last tick is witnessed, the partition has not left WAL",
     "run.closed": "every world is done, the registry says so",
 }

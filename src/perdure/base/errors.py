@@ -178,6 +178,20 @@ class ProviderPausedError(PerdureError):
     code = "provider-paused"
 
 
+class BudgetReachedError(PerdureError):
+    """The run's budget has no room for what comes next. The run pauses and can be continued.
+
+    `limit` names what it has no room for: money, calls, tokens or wall time.
+    """
+
+    exit_status = EXIT_PAUSED
+    code = "budget-reached"
+
+    def __init__(self, wrong: str, *, limit: str, where: str = "", remedy: str = "") -> None:
+        self.limit = limit
+        super().__init__(wrong, where=where, remedy=remedy)
+
+
 class MovedError(PerdureError):
     """What decides the run is not what it was: going on would make two experiments of one record.
 

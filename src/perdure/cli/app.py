@@ -8,6 +8,7 @@ import typer
 
 from perdure.base.errors import EXIT_USAGE
 from perdure.cli import (
+    budget,
     closure,
     export,
     ledger,
@@ -62,5 +63,18 @@ def options(
         raise typer.Exit(EXIT_USAGE)
 
 
-for module in (plan, run, resume, stop, status, ledger, verify, replay, report, export, closure):
+for module in (
+    plan,
+    run,
+    resume,
+    stop,
+    status,
+    budget,
+    ledger,
+    verify,
+    replay,
+    report,
+    export,
+    closure,
+):
     module.register(app)

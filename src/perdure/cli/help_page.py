@@ -6,7 +6,7 @@ A paragraph that starts with a line of `\b` keeps its line breaks.
 from __future__ import annotations
 
 BEFORE = """\
-Run generative-agent studies to completion, and keep a record that can be trusted.
+Run generative-agent studies to completion inside a budget, on a record that can be trusted.
 
 A study file says who is asked (a population drawn from real respondents), what they live through
 (scenarios, ticks, messages, survey waves) and which model speaks for them. `perdure run` plays it
@@ -20,6 +20,7 @@ The normal sequence:
   perdure status runs/first                   how far it is
   perdure stop   runs/first                   finish open ticks, then pause
   perdure resume runs/first                   go on where it paused or died
+  perdure budget runs/first --amount 25       let it spend more, on record
   perdure verify runs/first                   is the record what was written?
   perdure report runs/first                   what it found
   perdure ledger runs/first                   what it cost
@@ -43,7 +44,7 @@ Exit codes:
   73  another process holds the run, or its folder is taken
   74  the record is damaged, or storage failed
   75  stopped on request, or the disk is full; can be continued
-  76  paused by the provider's own limit (out of credit); can be continued
+  76  paused by its budget, or by the provider's (out of credit); can be continued
   77  the key or the model was refused
   78  refused: inputs or engine moved
 """

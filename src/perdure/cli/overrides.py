@@ -6,8 +6,6 @@ from typing import Annotated
 
 import typer
 
-_PANEL = "Model"
-
 Model = Annotated[
     str,
     typer.Option(
@@ -38,4 +36,26 @@ KeyFile = Annotated[
 ]
 Weights = Annotated[
     str, typer.Option("--weights", metavar="FILE", help="Weights in GGUF format (local).")
+]
+Price = Annotated[
+    str,
+    typer.Option(
+        "--price", metavar="IN,OUT", help="Its price per million tokens; 0,0 if it is free (http)."
+    ),
+]
+PriceAs = Annotated[
+    str,
+    typer.Option(
+        "--price-as", metavar="NAME", help="Whose price it is, such as openai/gpt-4o-mini (http)."
+    ),
+]
+Budget = Annotated[
+    str,
+    typer.Option("--budget", metavar="AMOUNT", help="What may be spent, in the study's currency."),
+]
+DearCalls = Annotated[
+    bool,
+    typer.Option(
+        "--allow-dear-calls", help="Allow a typical call to cost more than 1 of the currency."
+    ),
 ]

@@ -1,13 +1,37 @@
-"""`perdure plan`: what a study would take. Spends nothing, writes nothing."""
+"""`perdure plan`: what a study would take. It spends nothing, unless `--try` is given."""
 
 from __future__ import annotations
 
+import sys
+from contextlib import redirect_stdout
+from typing import TYPE_CHECKING, Annotated
+
 import typer
 
-from perdure.base.errors import EXIT_DONE
+from perdure.base.errors import EXIT_DONE, EXIT_INVALID_STUDY, InvalidStudyError
 from perdure.cli.arguments import Json, StudyFile
 from perdure.cli.command import PlainCommand
-from perdure.cli.overrides import BaseUrl, Draw, KeyEnv, KeyFile, Model, ModelName, Weights
+from perdure.cli.overrides import (
+    BaseUrl,
+    Budget,
+    DearCalls,
+    Draw,
+    KeyEnv,
+    KeyFile,
+    Model,
+    ModelName,
+    Price,
+    PriceAs,
+    Weights,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from perdure.inference.prices import Priced
+    from perdure.population.load import Loaded
+    from perdure.runner.trial import Trial
+    from perdure.study import Overrides
 
 HELP = """\
 Show what a study would take: its worlds, its calls, their price. Spends nothing.
@@ -15,11 +39,19 @@ Show what a study would take: its worlds, its calls, their price. Spends nothing
 The study file is checked in full: every problem is listed at once, with its line
 and what to write, and the exit code is 65. Flags are those of `perdure run`.
 
+--try makes the calls of one tick of one world, pays for them, and works out the
+rest from what they took. It keeps to the study's budget, and keeps no record.
+
 \b
 Example:
   perdure plan study.yaml
   perdure plan study.yaml --model local --n 30
+  perdure plan study.yaml --model local --n 30 --try
 """
+
+Try = Annotated[
+    bool, typer.Option("--try", help="Make one tick of one world, and work out the rest from it.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -37,9 +69,14 @@ def plan(
     key_env: KeyEnv = "",
     key_file: KeyFile = "",
     weights: Weights = "",
+    price: Price = "",
+    price_as: PriceAs = "",
+    budget: Budget = "",
+    allow_dear_calls: DearCalls = False,
+    try_one: Try = False,
     json: Json = False,
 ) -> int:
-    """Show what a study would take.
+    """Show what a study would take; the exit status is 65 if it would be refused.
 
     Raises:
         InvalidStudyError: the study file has problems.
@@ -47,12 +84,16 @@ def plan(
 
     """
     from perdure.analysis.models import answered_by  # noqa: PLC0415 - heavy
+    from perdure.base.clock import SystemClock  # noqa: PLC0415 - heavy
     from perdure.cli.output import show, write_json  # noqa: PLC0415 - heavy
     from perdure.cli.plan_view import plan_parts  # noqa: PLC0415 - heavy
+    from perdure.inference.prices import priced  # noqa: PLC0415 - heavy
     from perdure.population import load_study  # noqa: PLC0415 - heavy
     from perdure.study import Overrides  # noqa: PLC0415 - heavy
     from perdure.study.forecast import forecast  # noqa: PLC0415 - heavy
     from perdure.study.identity import expand  # noqa: PLC0415 - heavy
+    from perdure.study.outlook import outlook  # noqa: PLC0415 - heavy
+    from perdure.study.pricing import price_of  # noqa: PLC0415 - heavy
 
     overrides = Overrides(
         n=n,
@@ -62,19 +103,76 @@ def plan(
         key_env=key_env,
         key_file=key_file,
         weights=weights,
+        price=price,
+        price_as=price_as,
+        budget=budget,
     )
     loaded = load_study(study, overrides=overrides)
-    cells = expand(loaded.study, loaded.population)
-    found = forecast(loaded.study, cells, personas=len(loaded.population.personas))
+    asked = priced(loaded.study, now_s=SystemClock().wall_s())
+    problems = asked.problems(str(study))
+    trial = None
+    if try_one:
+        if problems:
+            raise InvalidStudyError(problems)
+        trial = _try(study, loaded, asked, overrides, allow_dear_calls=allow_dear_calls)
+    found = forecast(
+        asked.study,
+        expand(asked.study, loaded.population),
+        personas=len(loaded.population.personas),
+        pace=trial.pace if trial else None,
+        costs=trial.costs() if trial else None,
+    )
+    held = outlook(asked.study.budget, found)
     if json:
         write_json(
             {
-                "study": loaded.study.name,
+                "study": asked.study.name,
                 "flags": overrides.flags(),
-                "answered_by": answered_by(loaded.study.models),
+                "answered_by": answered_by(asked.study.models),
+                "prices": {
+                    role: {"price": price_of(spec), "source": spec.price_source}
+                    for role, spec in asked.study.models.items()
+                },
+                "unpriced": asked.unpriced,
                 "forecast": found,
+                "budget": asked.study.budget,
+                "outlook": held,
+                "trial": trial,
+                "refused": [str(problem) for problem in problems],
             }
         )
     else:
-        show(*plan_parts(loaded.study, found))
-    return EXIT_DONE
+        refused = [f"{problem.wrong} {problem.remedy}" for problem in problems]
+        show(*plan_parts(asked, found, held, trial=trial, refused=refused))
+    if problems:
+        return EXIT_INVALID_STUDY
+    return trial.exit_status if trial else EXIT_DONE
+
+
+def _try(
+    study: Path,
+    loaded: Loaded,
+    asked: Priced,
+    overrides: Overrides,
+    *,
+    allow_dear_calls: bool,
+) -> Trial:
+    from perdure.cli.progress import watching  # noqa: PLC0415 - heavy
+    from perdure.runner.config import RunConfig  # noqa: PLC0415 - heavy
+    from perdure.runner.trial import try_out  # noqa: PLC0415 - heavy
+
+    config = RunConfig(
+        study=asked.study,
+        population=loaded.population,
+        held_out=loaded.held_out,
+        study_path=str(study),
+        out="",
+        flags=overrides.flags(),
+        allow_dear_calls=allow_dear_calls,
+    )
+    # What a study's own code prints is no part of this command's output.
+    with (
+        watching(quiet=False, title=asked.study.name) as observer,
+        redirect_stdout(sys.stderr),
+    ):
+        return try_out(config, observer=observer)

@@ -1,24 +1,35 @@
-"""A forecast drawn for a terminal: worlds and ids, calls, price, and useful concurrency."""
+"""A forecast drawn for a terminal: calls, money, time, the budget beside them, worlds and ids."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from perdure.analysis.models import answered_by
 from perdure.base.money import show
-from perdure.cli.figures import UNKNOWN, count, duration, plural
+from perdure.cli.figures import UNKNOWN, count, duration, plural, spend
+from perdure.cli.plan_budget_view import budget_parts, price_parts
 from perdure.cli.tables import heading, paragraph, table
-from perdure.records.study import Study
+from perdure.inference.prices import Priced
 from perdure.study.forecast import CallForecast, Forecast
+from perdure.study.outlook import Outlook
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from perdure.runner.trial import Trial
 
-def plan_parts(study: Study, forecast: Forecast) -> Iterator[RenderableType]:
-    """Draw every part of a forecast in order."""
-    currency = forecast.currency
+
+def plan_parts(
+    priced: Priced,
+    forecast: Forecast,
+    outlook: Outlook,
+    *,
+    trial: Trial | None = None,
+    refused: Sequence[str] = (),
+) -> Iterator[RenderableType]:
+    """Draw every part of a forecast in order. `refused` says why it would not be run."""
+    study = priced.study
     yield paragraph(f"Plan of {study.name}: {study.brief.title}", style="bold")
     yield paragraph(f"Model: {answered_by(study.models)}.")
     yield paragraph(
@@ -26,10 +37,8 @@ def plan_parts(study: Study, forecast: Forecast) -> Iterator[RenderableType]:
         f"{count(forecast.calls_total)} calls expected, {count(forecast.calls_worst)} at most, "
         f"{count(forecast.attempts_worst)} with every retry"
     )
-    yield paragraph(
-        f"Cost: {_money(forecast.cost, currency)} expected, "
-        f"{_money(forecast.cost_worst, currency)} at worst. Time: {_time(forecast.seconds)}."
-    )
+    yield paragraph(_cost(forecast))
+    yield paragraph(_time(forecast))
     yield paragraph(
         f"Useful concurrency: up to {count(forecast.widest_tick)} calls in flight, "
         "the widest tick over all worlds."
@@ -38,6 +47,46 @@ def plan_parts(study: Study, forecast: Forecast) -> Iterator[RenderableType]:
         yield paragraph(
             "The study names a world or an agent of its own: calls are what ours would make."
         )
+    if trial is not None:
+        yield from _trial_parts(trial)
+    if refused:
+        yield heading("`perdure run` refuses this study")
+        for reason in refused:
+            yield paragraph(reason)
+    yield from _dear_parts(forecast)
+    yield from budget_parts(study, forecast, outlook)
+    yield from price_parts(priced)
+    yield from _call_parts(forecast)
+    yield from _world_parts(forecast)
+
+
+def _trial_parts(trial: Trial) -> Iterator[RenderableType]:
+    yield heading("Tried")
+    yield paragraph(
+        f"Tick {trial.tick} of {trial.scenario} (seed {trial.replicate_seed}): "
+        f"{plural(trial.calls, 'call')} in {trial.seconds:.1f} s for "
+        f"{spend(trial.cost, trial.unknown_costs, trial.currency)}. What is expected is worked "
+        "out from them, where they tell."
+    )
+    if trial.cause:
+        yield paragraph(f"It did not come to its end: {trial.cause}")
+
+
+def _dear_parts(forecast: Forecast) -> Iterator[RenderableType]:
+    dear = [part for part in forecast.calls if part.is_dear and part.typical_cost is not None]
+    if not dear:
+        return
+    yield heading("Dear calls")
+    for part in dear:
+        yield paragraph(
+            f"A typical {part.purpose} of {part.model} costs "
+            f"{show(part.typical_cost, forecast.currency)}."
+        )
+    yield paragraph("`perdure run` makes such calls with --allow-dear-calls only.")
+
+
+def _call_parts(forecast: Forecast) -> Iterator[RenderableType]:
+    currency = forecast.currency
     yield heading("Calls")
     yield table(
         [
@@ -53,20 +102,6 @@ def plan_parts(study: Study, forecast: Forecast) -> Iterator[RenderableType]:
         [_call(part, currency) for part in forecast.calls],
         left=3,
     )
-    yield heading("Worlds")
-    rows = [
-        [
-            world.world_id,
-            world.scenario,
-            str(world.replicate_seed),
-            str(world.ticks),
-            count(world.turns),
-            count(world.turns_worst),
-        ]
-        for world in forecast.worlds
-    ]
-    columns = ["world", "scenario", "seed", "ticks", "turns expected", "turns at most"]
-    yield table(columns, rows, left=2, ids=2)
 
 
 def _call(part: CallForecast, currency: str) -> list[str]:
@@ -84,9 +119,37 @@ def _call(part: CallForecast, currency: str) -> list[str]:
     ]
 
 
-def _money(amount: int | None, currency: str) -> str:
-    return "not known (a model has no price)" if amount is None else show(amount, currency)
+def _world_parts(forecast: Forecast) -> Iterator[RenderableType]:
+    yield heading("Worlds")
+    rows = [
+        [
+            world.world_id,
+            world.scenario,
+            str(world.replicate_seed),
+            str(world.ticks),
+            count(world.turns),
+            count(world.turns_worst),
+        ]
+        for world in forecast.worlds
+    ]
+    columns = ["world", "scenario", "seed", "ticks", "turns expected", "turns at most"]
+    yield table(columns, rows, left=2, ids=2)
 
 
-def _time(seconds: float | None) -> str:
-    return "not known before a first run" if seconds is None else duration(seconds)
+def _cost(forecast: Forecast) -> str:
+    if forecast.cost is None or forecast.cost_worst is None:
+        return "Cost: not known, since a model has no price."
+    currency = forecast.currency
+    return (
+        f"Cost: {show(forecast.cost, currency)} expected, "
+        f"{show(forecast.cost_worst, currency)} at worst."
+    )
+
+
+def _time(forecast: Forecast) -> str:
+    if forecast.seconds is None:
+        expected = "not known before a first run (--try measures it)"
+    else:
+        expected = f"{duration(forecast.seconds)} expected"
+    worst = forecast.seconds_worst
+    return f"Time: {expected}{f', {duration(worst)} at worst' if worst is not None else ''}."

@@ -12,6 +12,7 @@ from perdure.analysis.prediction import Fit, GroupFit, Prediction
 from perdure.analysis.questions import QuestionShares
 from perdure.analysis.report import Outcome, Report
 from perdure.analysis.unmeasured import Gap
+from perdure.cli.budget_view import standing_parts
 from perdure.cli.cost_view import cost_table, outside_line, outside_parts
 from perdure.cli.figures import count, percent, plural, points, score, spend, spread
 from perdure.cli.headline_view import headlines
@@ -291,6 +292,7 @@ def _cost(report: Report) -> Iterator[RenderableType]:
         indent=2,
     )
     yield from outside_parts(cost.outside, cost.currency)
+    yield from standing_parts(report.budget, report.rungs, report.worlds, cost.currency)
     if not cost.total.attempts:
         return
     yield cost_table("model", cost.by_model, cost.currency)

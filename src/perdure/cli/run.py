@@ -13,7 +13,19 @@ import typer
 from perdure.base.errors import StorageError, UsageError
 from perdure.cli.arguments import Json, StudyFile
 from perdure.cli.command import PlainCommand
-from perdure.cli.overrides import BaseUrl, Draw, KeyEnv, KeyFile, Model, ModelName, Weights
+from perdure.cli.overrides import (
+    BaseUrl,
+    Budget,
+    DearCalls,
+    Draw,
+    KeyEnv,
+    KeyFile,
+    Model,
+    ModelName,
+    Price,
+    PriceAs,
+    Weights,
+)
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -38,7 +50,8 @@ Run a study, record it, and end with its report.
 Nothing is overwritten: a folder that holds an unfinished run of this study has it
 continued, a finished one has its result shown again, and a run of something else
 is refused. It is always safe to repeat. The model is the study's own unless
---model says otherwise; the baseline is a rule, free and offline.
+--model says otherwise; the baseline is a rule, free and offline. A model whose
+price is not known is refused: see docs/budget.md.
 
 Ctrl-C finishes the open ticks and pauses (exit code 75); a second one stops at
 once. Closed ticks are kept either way. Progress goes to standard error.
@@ -48,7 +61,8 @@ Example:
   perdure run study.yaml --out runs/first
   perdure run study.yaml --out runs/local --model local --n 30
   perdure run study.yaml --out runs/http --model http --key-env API_KEY \\
-      --base-url https://example.org/v1 --model-name some-model-2026-01-01
+      --base-url https://example.org/v1 --model-name some-model-2026-01-01 \\
+      --price 0.15,0.60 --budget 5
 """
 
 Out = Annotated[
@@ -73,6 +87,10 @@ def run(
     key_env: KeyEnv = "",
     key_file: KeyFile = "",
     weights: Weights = "",
+    price: Price = "",
+    price_as: PriceAs = "",
+    budget: Budget = "",
+    allow_dear_calls: DearCalls = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> int:
@@ -96,8 +114,13 @@ def run(
         key_env=key_env,
         key_file=key_file,
         weights=weights,
+        price=price,
+        price_as=price_as,
+        budget=budget,
     )
-    return carry_out(study, out, overrides, quiet=quiet, json=json)
+    return carry_out(
+        study, out, overrides, allow_dear_calls=allow_dear_calls, quiet=quiet, json=json
+    )
 
 
 def carry_out(
@@ -106,6 +129,7 @@ def carry_out(
     overrides: Overrides,
     *,
     force: Sequence[str] = (),
+    allow_dear_calls: bool = False,
     quiet: bool,
     json: bool,
 ) -> int:
@@ -136,6 +160,7 @@ def carry_out(
         out=str(out),
         force=tuple(force),
         flags=overrides.flags(),
+        allow_dear_calls=allow_dear_calls,
     )
     # What a study's own code prints is no part of this command's output.
     with (

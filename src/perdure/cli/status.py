@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -17,9 +16,6 @@ if TYPE_CHECKING:
 
     from perdure.analysis.standing import Standing
     from perdure.records.result import Progress
-
-STATUS_NAME = "status.json"
-STATUS_BYTES_MAX = 65_536
 
 HELP = """\
 Show how far a run is: its state, its worlds, what it spent.
@@ -49,6 +45,7 @@ def status(folder: RunFolder, *, json: Json = False) -> int:
     from perdure.analysis.standing import standing  # noqa: PLC0415 - heavy
     from perdure.cli.output import as_tree, show, write_json  # noqa: PLC0415 - heavy
     from perdure.cli.record import opened  # noqa: PLC0415 - heavy
+    from perdure.runner.meter import latest  # noqa: PLC0415 - heavy
     from perdure.trace.lock import is_held  # noqa: PLC0415 - heavy
 
     held = is_held(folder)
@@ -76,20 +73,8 @@ def _total(found: Standing) -> str:
     return spend(found.cost + beside.amount, found.unknown_costs + beside.unknown, found.currency)
 
 
-def latest(folder: Path) -> Progress | None:
-    """Read what a live run last said of its pace; None if it has not said anything readable."""
-    import msgspec  # noqa: PLC0415 - heavy
-
-    from perdure.records.result import Progress  # noqa: PLC0415 - heavy
-
-    try:
-        with (folder / STATUS_NAME).open("rb") as file:
-            return msgspec.json.decode(file.read(STATUS_BYTES_MAX), type=Progress)
-    except (OSError, msgspec.MsgspecError):
-        return None  # a glance for people: the registry's own figures are shown either way
-
-
 def _parts(found: Standing, folder: str, progress: Progress | None) -> Iterator[RenderableType]:
+    from perdure.cli.budget_view import standing_parts  # noqa: PLC0415 - heavy
     from perdure.cli.cost_view import outside_parts  # noqa: PLC0415 - heavy
     from perdure.cli.figures import count, plural, spend  # noqa: PLC0415 - heavy
     from perdure.cli.progress import pace_text  # noqa: PLC0415 - heavy
@@ -107,6 +92,7 @@ def _parts(found: Standing, folder: str, progress: Progress | None) -> Iterator[
         f"{spend(found.cost, found.unknown_costs, found.currency)}"
     )
     yield from outside_parts(found.outside, found.currency, total=_total(found))
+    yield from standing_parts(found.budget, found.rungs, found.worlds, found.currency)
     if progress is not None:
         yield paragraph(f"Now: {pace_text(progress)}")
     yield paragraph("")

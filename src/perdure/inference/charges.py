@@ -6,17 +6,16 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from typing import TypeVar
 
-from perdure.inference.settlement import worst_amount
+from perdure.inference.offer import Offer
+from perdure.inference.reservations import Amounts
+from perdure.inference.settlement import attempt_of, tokens_charged, tokens_of
 from perdure.records.journal import IS_FINAL, Intent, JournaledCall, OpenTick, Settled
 from perdure.records.record import Record
 from perdure.records.registry import CallsLost, CallsOrphaned, LogPayload
-from perdure.records.request import Attempt, CallKey, ChatRequest, EmbedRequest, Failure
-from perdure.records.usage import Price, Usage
+from perdure.records.request import Attempt, CallKey, Failure
+from perdure.records.usage import CostSource
 
 Charge = TypeVar("Charge", bound=CallsLost | CallsOrphaned)
-
-# What a request costs in tokens beside its text, at most: marks of roles, of starts and ends.
-_TOKENS_PER_PART = 16
 
 
 class Recalled(Record):
@@ -28,7 +27,7 @@ class Recalled(Record):
 
     next_attempt: int = 0
     earlier: tuple[Attempt, ...] = ()
-    final: Settled | None = None
+    final: JournaledCall | None = None
 
 
 NOTHING = Recalled()
@@ -39,14 +38,23 @@ def recall(calls: Sequence[JournaledCall], request: str) -> Recalled | None:
     same = [call for call in calls if call.intent.request == request]
     if not same:
         return None if calls else NOTHING
-    settled = [call.settled for call in same if call.settled is not None]
-    ends = [place for place, one in enumerate(settled) if is_final(one)]
-    final = settled[ends[0]] if ends else None
-    earlier = settled[: ends[0]] if ends else settled
+    ended = [call for call in same if call.settled is not None]
+    ends = [place for place, one in enumerate(ended) if one.settled and is_final(one.settled)]
+    earlier = ended[: ends[0]] if ends else ended
     return Recalled(
         next_attempt=1 + max(call.intent.attempt for call in calls),
-        earlier=tuple(attempt_of(one) for one in earlier),
-        final=final,
+        earlier=tuple(map(attempt_record, earlier)),
+        final=ended[ends[0]] if ends else None,
+    )
+
+
+def spent(settled: Settled) -> Amounts:
+    """Count what an attempt took of the budget."""
+    return Amounts(
+        money=settled.amount or 0,
+        calls=1,
+        tokens=tokens_charged(settled),
+        unknown=settled.amount is None,
     )
 
 
@@ -56,57 +64,25 @@ def is_final(settled: Settled) -> bool:
     return not isinstance(outcome, Failure) or IS_FINAL[outcome.cause]
 
 
-def attempt_of(settled: Settled) -> Attempt:
-    """Give the attempt as it enters a record."""
-    outcome = settled.outcome
-    if isinstance(outcome, Failure):
-        return Attempt(
-            failed=outcome.cause,
-            status=outcome.status,
-            served=outcome.served,
-            amount=settled.amount,
-            source=settled.source,
-        )
-    return Attempt(
-        served=outcome.served,
-        usage=outcome.usage,
-        amount=settled.amount,
-        source=settled.source,
-        usage_impossible=outcome.usage_impossible,
-    )
+def attempt_record(call: JournaledCall) -> Attempt:
+    """Give a finished attempt as it enters a record."""
+    assert call.settled is not None, "only what came to something is in a record"
+    return attempt_of(call.settled, call.intent.worst, call.intent.amount)
 
 
-def intent_of(
-    key: CallKey,
-    attempt: int,
-    request: ChatRequest | EmbedRequest,
-    digest: str,
-    price: Price | None,
-) -> Intent:
+def intent_of(key: CallKey, attempt: int, offer: Offer, digest: str) -> Intent:
     """Write down what is about to be sent, and what it may cost at most."""
-    worst = worst_case(request, price)
-    amount, source = worst_amount(worst, price)
+    amount = offer.worst_amount
+    source = CostSource.UNKNOWN if amount is None else CostSource.PRICE_TABLE
     return Intent(
-        key=key, attempt=attempt, request=digest, worst=worst, amount=amount, source=source
+        key=key,
+        attempt=attempt,
+        request=digest,
+        worst=offer.worst,
+        role=offer.request.role,
+        amount=amount,
+        source=source,
     )
-
-
-def worst_case(request: ChatRequest | EmbedRequest, price: Price | None) -> Usage:
-    """Bound what a request may use: a token stands for at least one byte of text.
-
-    Input counts as what is dearer, fresh or written to a cache.
-    """
-    tokens, output = _TOKENS_PER_PART, 0
-    if isinstance(request, EmbedRequest):
-        for text in request.texts:
-            tokens += _bytes(text) + _TOKENS_PER_PART
-    else:
-        output = request.tokens_max
-        for message in request.messages:
-            tokens += _bytes(message.content) + _TOKENS_PER_PART
-    if price is not None and (price.cache_write or 0) > price.input_fresh:
-        return Usage(cache_write=tokens, output=output)
-    return Usage(input_fresh=tokens, output=output)
 
 
 def lost(open_tick: OpenTick) -> tuple[CallsLost, ...]:
@@ -114,21 +90,22 @@ def lost(open_tick: OpenTick) -> tuple[CallsLost, ...]:
 
     What was sent may have been billed in full, so each is charged at its worst case.
     """
-    by_epoch: dict[int, list[int | None]] = defaultdict(list)
+    by_epoch: dict[int, list[Intent]] = defaultdict(list)
     for call in open_tick.calls:
         if call.settled is None:
-            by_epoch[call.epoch].append(call.intent.amount)
+            by_epoch[call.epoch].append(call.intent)
     opening = open_tick.opening
     return tuple(
         CallsLost(
             world_id=opening.world,
             tick=opening.tick,
             epoch=epoch,
-            calls=len(amounts),
-            cost=sum(amount for amount in amounts if amount is not None),
-            unknown_costs=amounts.count(None),
+            calls=len(sent),
+            cost=sum(intent.amount or 0 for intent in sent),
+            unknown_costs=sum(intent.amount is None for intent in sent),
+            tokens=sum(tokens_of(intent.worst) for intent in sent),
         )
-        for epoch, amounts in sorted(by_epoch.items())
+        for epoch, sent in sorted(by_epoch.items())
     )
 
 
@@ -139,21 +116,22 @@ def orphaned(open_tick: OpenTick, used: Collection[CallKey]) -> CallsOrphaned | 
     the record has the last.
     """
     last = {call.intent.key: call.intent.request for call in open_tick.calls}
-    amounts = [
-        call.settled.amount
+    unused = [
+        call.settled
         for call in open_tick.calls
         if call.settled is not None
         and not (call.intent.key in used and last[call.intent.key] == call.intent.request)
     ]
-    if not amounts:
+    if not unused:
         return None
     return CallsOrphaned(
         world_id=open_tick.opening.world,
         tick=open_tick.opening.tick,
         epoch=open_tick.epoch,
-        calls=len(amounts),
-        cost=sum(amount for amount in amounts if amount is not None),
-        unknown_costs=amounts.count(None),
+        calls=len(unused),
+        cost=sum(one.amount or 0 for one in unused),
+        unknown_costs=sum(one.amount is None for one in unused),
+        tokens=sum(map(tokens_charged, unused)),
     )
 
 
@@ -169,7 +147,3 @@ def uncharged(charges: Iterable[Charge], log: Iterable[LogPayload]) -> tuple[Cha
         for charge in charges
         if (type(charge), charge.world_id, charge.tick, charge.epoch) not in known
     )
-
-
-def _bytes(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

@@ -7,7 +7,7 @@ from collections import deque
 
 from perdure.base.clock import Clock
 from perdure.inference.limits import Ceiling, Limits, Rate
-from perdure.inference.overdue import Overdue
+from perdure.inference.running_clock import RunningClock
 
 
 class Pass:
@@ -23,11 +23,11 @@ class Pass:
 class Gate:
     """Lets attempts through as the ceiling and the rates allow; turns away what would wait long."""
 
-    def __init__(self, limits: Limits, clock: Clock) -> None:
+    def __init__(self, limits: Limits, clock: Clock, running: RunningClock) -> None:
         self._clock = clock
+        self._running = running
         self._limits = limits
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._overdue = Overdue()
         now_s = clock.now_s()
         requests, tokens = limits.requests_per_minute, limits.tokens_per_minute
         self._requests = None if requests is None else Rate(requests, now_s)
@@ -75,7 +75,7 @@ class Gate:
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
         try:
-            await self._overdue.within(patience_s, turn)
+            await self._running.within(patience_s, turn)
         except TimeoutError:
             if turn.done() and not turn.cancelled():
                 return True  # its turn came at the same instant

@@ -11,14 +11,22 @@ from collections.abc import Awaitable, Iterable, Mapping
 from typing import Protocol
 
 from perdure.base.chance import Stream
-from perdure.base.clock import Clock, SystemClock
+from perdure.base.clock import Clock
 from perdure.base.errors import InternalError
+from perdure.inference.charges import spent
 from perdure.inference.gate import Gate
 from perdure.inference.limits import Limits
-from perdure.inference.overdue import Overdue
+from perdure.inference.offer import Bounds, Offer, worst_case
 from perdure.inference.provider import Checkable, Provider
+from perdure.inference.reservations import NOTHING, Ceilings, Reservation, Reservations
 from perdure.inference.retry import STOPS_RUN, RetryPolicy, attempt_timeout, wait_before_retry
-from perdure.inference.settlement import price_for, settle
+from perdure.inference.running_clock import RunningClock
+from perdure.inference.settlement import (
+    attempt_of,
+    is_above,
+    settle,
+)
+from perdure.records.journal import Settled
 from perdure.records.record import Record
 from perdure.records.request import (
     Attempt,
@@ -31,7 +39,8 @@ from perdure.records.request import (
     Reply,
     Vectors,
 )
-from perdure.records.usage import Price, Usage
+from perdure.records.usage import CostSource, Price, Usage
+from perdure.study.pricing import price_for
 
 Outcome = Reply | Vectors | Failure
 
@@ -53,10 +62,8 @@ class Respondent:
 class Sender(Protocol):
     """Makes one attempt at a call. Attempts of a call are numbered from 0."""
 
-    async def send(
-        self, key: CallKey, attempt: int, request: ChatRequest | EmbedRequest, timeout_s: float
-    ) -> Outcome:
-        """Send the request once, within `timeout_s` seconds."""
+    async def send(self, key: CallKey, attempt: int, offer: Offer, timeout_s: float) -> Settled:
+        """Send the offer's request once, within `timeout_s` seconds; give what it is charged."""
         ...
 
 
@@ -67,18 +74,22 @@ class ProviderSender:
     front of it gets a failure, like any other, and is never cut off itself.
     """
 
-    def __init__(self, roles: Mapping[str, Respondent]) -> None:
+    def __init__(self, roles: Mapping[str, Respondent], running: RunningClock) -> None:
         self._roles = roles
-        self._overdue = Overdue()
+        self._running = running
 
     async def send(
         self,
         key: CallKey,  # noqa: ARG002 - a sender that records needs it
         attempt: int,  # noqa: ARG002 - as above
-        request: ChatRequest | EmbedRequest,
+        offer: Offer,
         timeout_s: float,
-    ) -> Outcome:
-        """Send the request once, within `timeout_s` seconds."""
+    ) -> Settled:
+        """Send the offer's request once, within `timeout_s` seconds; give what it is charged."""
+        outcome = await self._ask(offer.request, timeout_s)
+        return settle(outcome, offer.worst, offer.price)
+
+    async def _ask(self, request: ChatRequest | EmbedRequest, timeout_s: float) -> Outcome:
         provider = self._roles[request.role].provider
         asked: Awaitable[Outcome]
         if isinstance(request, ChatRequest):
@@ -86,7 +97,7 @@ class ProviderSender:
         else:
             asked = provider.embed(request, timeout_s)
         try:
-            return await self._overdue.within(timeout_s + _GRACE_S, asked)
+            return await self._running.within(timeout_s + _GRACE_S, asked)
         except TimeoutError:
             return Failure(cause=FailureCause.TIMEOUT)
 
@@ -102,6 +113,20 @@ class HostStats(Record):
     ceiling: int
 
 
+class _Call:
+    """One call on its way through its attempts."""
+
+    __slots__ = ("attempts", "key", "offer", "patience_s", "sender", "started_s")
+
+    def __init__(self, key: CallKey, offer: Offer, sender: Sender, patience_s: float) -> None:
+        self.key = key
+        self.offer = offer
+        self.sender = sender
+        self.patience_s = patience_s
+        self.attempts: list[Attempt] = []
+        self.started_s: float | None = None
+
+
 class InferenceHost:
     """Makes the model calls of a whole run: all worlds, all roles, one set of limits."""
 
@@ -113,13 +138,17 @@ class InferenceHost:
         limits: Limits | None = None,
         clock: Clock | None = None,
         sender: Sender | None = None,
+        reservations: Reservations | None = None,
     ) -> None:
         self._roles = dict(roles)
         self._retry = retry or RetryPolicy()
         self._limits = limits or Limits()
-        self._clock = clock or SystemClock()
-        self.sender = sender or ProviderSender(self._roles)
-        self._gate = Gate(self._limits, self._clock)
+        running = RunningClock()
+        self._clock = clock or running
+        self.sender = sender or ProviderSender(self._roles, running)
+        self._gate = Gate(self._limits, self._clock, running)
+        self.reservations = reservations or Reservations(Ceilings(), NOTHING, self._clock)
+        self._bounds = Bounds()
         self._calls = 0
         self._failed = 0
         self._retries = 0
@@ -159,14 +188,16 @@ class InferenceHost:
             ceiling=self._gate.ceiling.limit,
         )
 
-    def price_of(self, role: str) -> Price | None:
-        """Give the price of a role, in nano-units per million tokens; None if it is not known.
+    def offer_of(self, request: ChatRequest | EmbedRequest) -> Offer:
+        """Say what a request may use at most, and its price.
 
         Raises:
-            InternalError: nobody answers the role.
+            InternalError: nobody answers the request's role.
 
         """
-        return self._respondent(role).price
+        price = self._respondent(request.role).price
+        worst = self._bounds.raised(request.role, worst_case(request))
+        return Offer(request=request, worst=worst, price=price)
 
     async def call(
         self,
@@ -177,56 +208,35 @@ class InferenceHost:
     ) -> CallResult:
         """Make one call to its end: an answer, or the cause of its last attempt.
 
-        Its attempts go through `sender`, or else through the host's own. Once a cause has stopped
-        the run (`stop_cause`), every further call ends with that cause without being sent.
+        Its attempts go through `sender`, or else through the host's own, each with its worst case
+        reserved. Once a cause has stopped the run (`stop_cause`), every further call ends with
+        that cause without being sent; once a reservation of a tick was refused, so does every
+        further call of that tick.
 
         Raises:
             InternalError: nobody answers the request's role.
 
         """
-        price = self.price_of(request.role)
-        attempts: list[Attempt] = []
-        answer = await self._attempts(key, request, price, attempts, sender or self.sender)
+        call = _Call(key, self.offer_of(request), sender or self.sender, self._limits.queue_s)
+        answer = await self._attempts(call)
         self._calls += 1
         self._failed += answer is None
-        return CallResult(key=key, attempts=tuple(attempts), answer=answer)
+        return CallResult(key=key, attempts=tuple(call.attempts), answer=answer)
 
-    async def _attempts(
-        self,
-        key: CallKey,
-        request: ChatRequest | EmbedRequest,
-        price: Price | None,
-        attempts: list[Attempt],
-        sender: Sender,
-    ) -> Reply | Vectors | None:
-        tokens = _estimate(request) if self._gate.counts_tokens else 0
-        patience_s = self._limits.queue_s
-        started_s: float | None = None
+    async def _attempts(self, call: _Call) -> Reply | Vectors | None:
         draws: Stream | None = None
         while True:
-            right = None if self.stop_cause else await self._gate.enter(tokens, patience_s)
-            elapsed_s = 0.0
-            if right is None:
-                outcome: Outcome = Failure(cause=self.stop_cause or FailureCause.QUEUE_FULL)
-            else:
-                used: int | None = None
-                try:
-                    now_s = self._clock.now_s()
-                    started_s = now_s if started_s is None else started_s
-                    timeout_s = attempt_timeout(self._retry, now_s - started_s)
-                    outcome = await self._send(sender, key, len(attempts), request, timeout_s)
-                    used = self._learn(outcome, right.generation)
-                finally:
-                    self._gate.leave(right, used)
-                elapsed_s = self._clock.now_s() - started_s
-            attempts.append(settle(outcome, price))
+            settled = await self._reserve_and_send(call)
+            call.attempts.append(attempt_of(settled, call.offer.worst, call.offer.worst_amount))
+            outcome = settled.outcome
             if not isinstance(outcome, Failure):
                 return outcome
-            draws = draws or _jitter(key)
+            elapsed_s = 0.0 if call.started_s is None else self._clock.now_s() - call.started_s
+            draws = draws or _jitter(call.key)
             wait_s = wait_before_retry(
                 self._retry,
                 outcome,
-                attempts=len(attempts),
+                attempts=len(call.attempts),
                 elapsed_s=elapsed_s,
                 draw=draws.uniform(),
             )
@@ -234,21 +244,55 @@ class InferenceHost:
                 return None
             self._retries += 1
             await self._clock.sleep(wait_s)
-            patience_s = self._retry.total_s - elapsed_s - wait_s
+            call.patience_s = self._retry.total_s - elapsed_s - wait_s
 
-    async def _send(
-        self,
-        sender: Sender,
-        key: CallKey,
-        attempt: int,
-        request: ChatRequest | EmbedRequest,
-        timeout_s: float,
-    ) -> Outcome:
+    async def _reserve_and_send(self, call: _Call) -> Settled:
+        """Make one attempt under a reservation; whatever becomes of it, none is left open."""
+        key, kind = call.key, (call.offer.request.role, call.key.purpose)
         if self.stop_cause is not None:
-            return Failure(cause=self.stop_cause)
-        if timeout_s <= 0:
-            return Failure(cause=FailureCause.QUEUE_FULL)
-        return await sender.send(key, attempt, request, timeout_s)
+            return _unsent(self.stop_cause)
+        # Before the gate: who waits for others to settle holds nobody up, and no deadline runs.
+        reservation = await self.reservations.reserve(
+            (key.world, key.tick), kind, call.offer.reserved
+        )
+        if reservation is None:
+            return _unsent(FailureCause.STOPPED)
+        try:
+            return await self._admit_and_send(call, reservation)
+        finally:
+            reservation.release()
+
+    async def _admit_and_send(self, call: _Call, reservation: Reservation) -> Settled:
+        tokens = _estimate(call.offer.request) if self._gate.counts_tokens else 0
+        right = await self._gate.enter(tokens, call.patience_s)
+        if right is None:
+            return _unsent(self.stop_cause or FailureCause.QUEUE_FULL)
+        used: int | None = None
+        try:
+            now_s = self._clock.now_s()
+            call.started_s = now_s if call.started_s is None else call.started_s
+            timeout_s = attempt_timeout(self._retry, now_s - call.started_s)
+            if self.stop_cause is not None:
+                return _unsent(self.stop_cause)
+            if timeout_s <= 0:
+                return _unsent(FailureCause.QUEUE_FULL)
+            settled = await self._send(call, timeout_s, reservation)
+            used = self._learn(settled.outcome, right.generation)
+        finally:
+            self._gate.leave(right, used)
+        return settled
+
+    async def _send(self, call: _Call, timeout_s: float, reservation: Reservation) -> Settled:
+        offer = call.offer
+        try:
+            settled = await call.sender.send(call.key, len(call.attempts), offer, timeout_s)
+        except BaseException:
+            reservation.abandon()
+            raise
+        reservation.settle(spent(settled))
+        if (used := settled.outcome.usage) is not None and is_above(used, offer.worst):
+            self._bounds.learn(offer.request.role, offer.worst, used)
+        return settled
 
     def _learn(self, outcome: Outcome, generation: int) -> int | None:
         """Draw the conclusions that concern other calls; give the tokens used, if known."""
@@ -270,6 +314,10 @@ class InferenceHost:
 
     def _providers(self) -> Iterable[Provider]:
         return {id(item.provider): item.provider for item in self._roles.values()}.values()
+
+
+def _unsent(cause: FailureCause) -> Settled:
+    return Settled(outcome=Failure(cause=cause), amount=0, source=CostSource.PRICE_TABLE)
 
 
 def _jitter(key: CallKey) -> Stream:

@@ -6,8 +6,8 @@ intent durable before anything is sent, and the outcome before anybody sees it.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
@@ -15,9 +15,18 @@ from perdure.base.canonical import hash_hex
 from perdure.base.crashpoints import crashpoint
 from perdure.base.errors import InternalError
 from perdure.inference import charges
-from perdure.inference.charges import NOTHING, Recalled, attempt_of, intent_of, recall
-from perdure.inference.host import HostStats, InferenceHost, Outcome, Sender
-from perdure.inference.settlement import settle
+from perdure.inference.charges import (
+    NOTHING,
+    Recalled,
+    attempt_record,
+    intent_of,
+    is_final,
+    recall,
+)
+from perdure.inference.host import HostStats, InferenceHost, Sender
+from perdure.inference.offer import Offer
+from perdure.inference.reservations import NOTHING as NOTHING_SPENT
+from perdure.inference.reservations import Amounts, Kind, Limit, Reservations
 from perdure.records.journal import JournaledCall, OpenTick, Settled, TickOpening
 from perdure.records.registry import CallsLost, CallsOrphaned
 from perdure.records.request import (
@@ -29,7 +38,6 @@ from perdure.records.request import (
     Failure,
     FailureCause,
 )
-from perdure.records.usage import Price
 from perdure.trace.journal_port import CallJournal
 
 
@@ -40,6 +48,7 @@ class _Tick:
         self.earlier: dict[CallKey, list[JournaledCall]] = defaultdict(list)
         for call in calls:
             self.earlier[call.intent.key].append(call)
+        self.begun = _finished_kinds(calls)
         self.in_flight = 0
         self.ended = 0
         # Some call ended otherwise than in an earlier run: what follows from it may differ too.
@@ -79,12 +88,52 @@ class JournaledHost:
         self._host = host
         self._journal = journal
         self._ticks: dict[tuple[str, int], _Tick] = {}
+        self._kept: dict[tuple[str, int], Counter[Kind]] = {}
         self._replayed = 0
 
     @property
     def stop_cause(self) -> FailureCause | None:
         """The failure that ends the run for every world, once there is one."""
         return self._host.stop_cause
+
+    def refusal(self, world: str, tick: int) -> Limit | None:
+        """Name the ceiling under which a call of a tick did not fit; such a tick cannot close."""
+        return self._host.reservations.refused.get((world, tick))
+
+    @property
+    def reservations(self) -> Reservations:
+        """What is spent and reserved, and under which ceilings."""
+        return self._host.reservations
+
+    @reservations.setter
+    def reservations(self, reservations: Reservations) -> None:
+        self._host.reservations = reservations
+
+    @property
+    def kept(self) -> Mapping[str, int]:
+        """The tick that an earlier sitting left open, by world."""
+        return dict(self._kept.keys())
+
+    def begun(self, world: str, tick: int) -> Mapping[Kind, int]:
+        """Count the calls of an open tick so far, by role and purpose."""
+        open_tick = self._ticks.get((world, tick))
+        return self._kept.get((world, tick), {}) if open_tick is None else open_tick.begun
+
+    async def take_stock(self) -> Amounts:
+        """Sum up what the journal holds of open ticks that came to something.
+
+        Raises:
+            DamagedRecordError: what the journal holds is not what was written.
+            StorageError: storage failed.
+
+        """
+        spent = NOTHING_SPENT
+        for tick in await self.open_ticks():
+            self._kept[tick.opening.world, tick.opening.tick] = _finished_kinds(tick.calls)
+            for call in tick.calls:
+                if call.settled is not None:
+                    spent += charges.spent(call.settled)
+        return spent
 
     @property
     def replayed(self) -> int:
@@ -194,10 +243,8 @@ class JournaledHost:
             self._replayed += 1
             tick.ended += 1
             return _finished(key, recalled.earlier, recalled.final)
-        price = self._host.price_of(request.role)
-        sender = _JournaledSender(
-            self._journal, self._host.sender, digest, price, recalled.next_attempt
-        )
+        tick.begun[request.role, key.purpose] += 1
+        sender = _JournaledSender(self._journal, self._host.sender, digest, recalled.next_attempt)
         tick.in_flight += 1
         try:
             result = await self._host.call(key, request, sender=sender)
@@ -224,25 +271,15 @@ class JournaledHost:
 class _JournaledSender:
     """Makes the attempts of one call, each between its intent and its outcome in the journal."""
 
-    __slots__ = ("_digest", "_first", "_inner", "_journal", "_price")
+    __slots__ = ("_digest", "_first", "_inner", "_journal")
 
-    def __init__(
-        self,
-        journal: CallJournal,
-        inner: Sender,
-        digest: str,
-        price: Price | None,
-        first: int,
-    ) -> None:
+    def __init__(self, journal: CallJournal, inner: Sender, digest: str, first: int) -> None:
         self._journal = journal
         self._inner = inner
         self._digest = digest
-        self._price = price
         self._first = first
 
-    async def send(
-        self, key: CallKey, attempt: int, request: ChatRequest | EmbedRequest, timeout_s: float
-    ) -> Outcome:
+    async def send(self, key: CallKey, attempt: int, offer: Offer, timeout_s: float) -> Settled:
         """Send the request once, within `timeout_s` seconds from when its intent is durable.
 
         Raises:
@@ -251,20 +288,26 @@ class _JournaledSender:
 
         """
         number = self._first + attempt
-        intent = intent_of(key, number, request, self._digest, self._price)
-        await self._journal.intend(intent)
+        await self._journal.intend(intent_of(key, number, offer, self._digest))
         crashpoint("call.intended")
-        outcome = await self._inner.send(key, number, request, timeout_s)
+        settled = await self._inner.send(key, number, offer, timeout_s)
         crashpoint("call.answered")
-        settled = settle(outcome, self._price)
         # Nothing lets go between the outcome and this: who is cancelled here has it journaled.
-        await self._journal.settle(
-            key, number, Settled(outcome=outcome, amount=settled.amount, source=settled.source)
-        )
+        await self._journal.settle(key, number, settled)
         crashpoint("call.settled")
-        return outcome
+        return settled
 
 
-def _finished(key: CallKey, earlier: tuple[Attempt, ...], final: Settled) -> CallResult:
-    answer = None if isinstance(final.outcome, Failure) else final.outcome
-    return CallResult(key=key, attempts=(*earlier, attempt_of(final)), answer=answer)
+def _finished_kinds(calls: Iterable[JournaledCall]) -> Counter[Kind]:
+    return Counter(
+        (call.intent.role, call.intent.key.purpose)
+        for call in calls
+        if call.settled is not None and is_final(call.settled)
+    )
+
+
+def _finished(key: CallKey, earlier: tuple[Attempt, ...], final: JournaledCall) -> CallResult:
+    assert final.settled is not None, "a call that is final came to something"
+    outcome = final.settled.outcome
+    answer = None if isinstance(outcome, Failure) else outcome
+    return CallResult(key=key, attempts=(*earlier, attempt_record(final)), answer=answer)

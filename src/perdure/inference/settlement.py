@@ -1,87 +1,114 @@
-"""What an attempt cost: a table for failures, arithmetic for replies. From values to values."""
+"""What an attempt cost: a table for failures, arithmetic for replies. From values to values.
+
+What was sent and cannot be shown to be free is charged: what the endpoint reports, or else the
+most that it may have cost.
+"""
 
 from __future__ import annotations
 
-from perdure.base.money import price_tokens
+from enum import StrEnum
+
+from perdure.records.journal import Settled
 from perdure.records.request import Attempt, Failure, FailureCause, Reply, Vectors
 from perdure.records.usage import CostSource, Price, Usage
+from perdure.study.pricing import amount_of, is_free, most_for
 
-FREE_PROVIDERS = frozenset({"baseline", "local", "scripted"})
-FREE = Price(input_fresh=0, output=0)
 
-# Whether a failed attempt can have been billed. What is not known to be free is unknown.
-BILLED: dict[FailureCause, bool] = {
-    FailureCause.TIMEOUT: True,
-    FailureCause.CONNECT: False,
-    FailureCause.TRANSPORT: True,
-    FailureCause.RATE_LIMITED: False,
-    FailureCause.SERVER_ERROR: True,
-    FailureCause.REJECTED: False,
-    FailureCause.BAD_REPLY: True,
-    FailureCause.REPLY_TOO_LARGE: True,
-    FailureCause.WRONG_MODEL: True,
-    FailureCause.KEY_REFUSED: False,
-    FailureCause.MODEL_UNKNOWN: False,
-    FailureCause.OUT_OF_MONEY: False,
-    FailureCause.QUEUE_FULL: False,
-    FailureCause.UNSUPPORTED: False,
-    FailureCause.FACTS_MISSING: False,
+class Settlement(StrEnum):
+    """What a failed attempt is charged that reports no usage of its own."""
+
+    RELEASED = "released"  # it cannot have been billed
+    IN_FULL = "in_full"  # nobody knows: the most that it may have cost
+
+
+SETTLEMENT: dict[FailureCause, Settlement] = {
+    FailureCause.TIMEOUT: Settlement.IN_FULL,
+    FailureCause.CONNECT: Settlement.RELEASED,
+    FailureCause.TRANSPORT: Settlement.IN_FULL,
+    FailureCause.RATE_LIMITED: Settlement.RELEASED,
+    FailureCause.SERVER_ERROR: Settlement.IN_FULL,
+    FailureCause.REJECTED: Settlement.RELEASED,
+    FailureCause.BAD_REPLY: Settlement.IN_FULL,
+    FailureCause.REPLY_TOO_LARGE: Settlement.IN_FULL,
+    FailureCause.WRONG_MODEL: Settlement.IN_FULL,
+    FailureCause.KEY_REFUSED: Settlement.RELEASED,
+    FailureCause.MODEL_UNKNOWN: Settlement.RELEASED,
+    FailureCause.OUT_OF_MONEY: Settlement.RELEASED,
+    FailureCause.QUEUE_FULL: Settlement.RELEASED,
+    FailureCause.UNSUPPORTED: Settlement.RELEASED,
+    FailureCause.FACTS_MISSING: Settlement.RELEASED,
+    FailureCause.STOPPED: Settlement.RELEASED,
 }
 
-
-def price_for(provider: str, price: Price | None) -> Price | None:
-    """Choose the price of a role: the study's, else zero for what runs here, else unknown."""
-    if price is None and provider in FREE_PROVIDERS:
-        return FREE
-    return price
+# Failures of attempts that never left this machine: they are no call to anybody.
+UNSENT = frozenset({FailureCause.QUEUE_FULL, FailureCause.STOPPED})
 
 
-def settle(outcome: Reply | Vectors | Failure, price: Price | None) -> Attempt:
-    """Turn the outcome of one attempt into its record, with what it cost."""
-    if isinstance(outcome, Failure):
-        amount = 0 if price == FREE or not BILLED[outcome.cause] else None
-        return Attempt(
-            failed=outcome.cause,
-            status=outcome.status,
-            served=outcome.served,
-            amount=amount,
-            source=_source(amount),
-        )
-    amount = amount_of(outcome.usage, price)
-    return Attempt(
-        served=outcome.served,
-        usage=outcome.usage,
+def settle(outcome: Reply | Vectors | Failure, worst: Usage, price: Price | None) -> Settled:
+    """Decide what an attempt is charged, from its outcome and what it may have used at most.
+
+    What the provider itself says that a call cost comes before any price.
+    """
+    usage = outcome.usage
+    if not isinstance(outcome, Failure) and outcome.billed is not None:
+        return Settled(outcome=outcome, amount=outcome.billed, source=CostSource.PROVIDER)
+    is_released = isinstance(outcome, Failure) and (
+        SETTLEMENT[outcome.cause] is Settlement.RELEASED
+    )
+    if is_free(price) or (usage is None and is_released):
+        return Settled(outcome=outcome, amount=0, source=CostSource.PRICE_TABLE)
+    charged = worst if usage is None or usage.beyond_tokens else None
+    if price is None:
+        return Settled(outcome=outcome, charged=charged)
+    amount = amount_of(usage, price) if charged is None else most_for(charged, price)
+    is_estimate = price.is_bound or charged is not None
+    return Settled(
+        outcome=outcome,
         amount=amount,
-        source=_source(amount),
-        usage_impossible=outcome.usage_impossible,
+        source=CostSource.ESTIMATE if is_estimate else CostSource.PRICE_TABLE,
+        charged=charged,
     )
 
 
-def amount_of(usage: Usage | None, price: Price | None) -> int | None:
-    """Price a usage, in nano-units; None where the usage or the price is unknown.
+def attempt_of(settled: Settled, worst: Usage, worst_amount: int | None) -> Attempt:
+    """Give an attempt as it enters a record.
 
-    A kind of cached token without a price of its own costs what fresh input costs.
+    `worst` is what it was thought to use at most, and `worst_amount` what that would cost.
     """
-    if price == FREE:
-        return 0
-    if price is None or usage is None:
-        return None
-    fresh = price.input_fresh
-    amount = price_tokens(usage.input_fresh, fresh) + price_tokens(usage.output, price.output)
-    if usage.cache_read:
-        rate = fresh if price.cache_read is None else price.cache_read
-        amount += price_tokens(usage.cache_read, rate)
-    if usage.cache_write:
-        rate = fresh if price.cache_write is None else price.cache_write
-        amount += price_tokens(usage.cache_write, rate)
-    return amount
+    outcome = settled.outcome
+    usage = outcome.usage
+    above = usage is not None and is_above(usage, worst)
+    if worst_amount is not None and settled.amount is not None:
+        above = above or settled.amount > worst_amount
+    return Attempt(
+        failed=outcome.cause if isinstance(outcome, Failure) else None,
+        status=outcome.status if isinstance(outcome, Failure) else 0,
+        served=outcome.served,
+        usage=usage,
+        amount=settled.amount,
+        source=settled.source,
+        usage_impossible=outcome.usage_impossible,
+        charged=settled.charged,
+        above_reservation=above,
+    )
 
 
-def worst_amount(worst: Usage, price: Price | None) -> tuple[int | None, CostSource]:
-    """Price the most that a call may use: what a call is charged that was sent and then lost."""
-    amount = amount_of(worst, price)
-    return amount, _source(amount)
+def is_above(usage: Usage, worst: Usage) -> bool:
+    """Say whether an attempt used more than it was thought to use at most."""
+    return input_of(usage) > input_of(worst) or usage.output > worst.output
 
 
-def _source(amount: int | None) -> CostSource:
-    return CostSource.UNKNOWN if amount is None else CostSource.PRICE_TABLE
+def tokens_of(usage: Usage) -> int:
+    """Count all tokens, in and out."""
+    return input_of(usage) + usage.output
+
+
+def tokens_charged(settled: Settled) -> int:
+    """Count the tokens that an attempt is charged."""
+    charged = settled.charged or settled.outcome.usage
+    return 0 if charged is None else tokens_of(charged)
+
+
+def input_of(usage: Usage) -> int:
+    """Count the tokens of the input, fresh and cached."""
+    return usage.input_fresh + usage.cache_write + usage.cache_read

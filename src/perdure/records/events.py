@@ -110,7 +110,8 @@ class Cost(Record):
     """One attempt at one model call, and what it cost.
 
     `role` is the model role, `model` the pinned name, `served` the name that answered. `amount` is
-    in nano-units of the run's currency and absent exactly when `source` is unknown.
+    in nano-units of the run's currency and absent exactly when `source` is unknown. It is for
+    `usage`, or for `charged` where nobody knows what was used: what may have been, at most.
     `above_reservation` marks an attempt that used more than was reserved for it.
     """
 
@@ -126,6 +127,7 @@ class Cost(Record):
     usage: Usage | None = None
     failed: FailureCause | None = None
     usage_impossible: bool = False
+    charged: Usage | None = None
     above_reservation: bool = False
 
 

@@ -25,6 +25,7 @@ IS_FINAL: dict[FailureCause, bool] = {
     FailureCause.QUEUE_FULL: False,
     FailureCause.UNSUPPORTED: True,
     FailureCause.FACTS_MISSING: True,
+    FailureCause.STOPPED: False,
 }
 
 assert set(IS_FINAL) == set(FailureCause)
@@ -45,6 +46,7 @@ class TickOpening(Record):
 class Intent(Record):
     """One attempt that is about to be sent: `request` is the hash of the request, in hex.
 
+    `role` is the model role that is asked.
     `worst` is what it may use at most. `amount` is what that would cost, in nano-units, absent
     exactly when `source` is unknown.
     """
@@ -53,6 +55,7 @@ class Intent(Record):
     attempt: int
     request: str
     worst: Usage
+    role: str = ""
     amount: int | None = None
     source: CostSource = CostSource.UNKNOWN
 
@@ -60,12 +63,13 @@ class Intent(Record):
 class Settled(Record):
     """What an attempt came to, and its cost: `amount` is absent exactly when `source` is unknown.
 
-    The usage is that of the outcome.
+    The amount is for the usage of the outcome, or for `charged` where that is given.
     """
 
     outcome: Reply | Vectors | Failure
     amount: int | None = None
     source: CostSource = CostSource.UNKNOWN
+    charged: Usage | None = None
 
 
 class JournaledCall(Record):

@@ -31,8 +31,8 @@ class RunEntry(Record):
     """A run as asked. `study` is the canonical JSON of the study with the flags applied.
 
     `hashes` names each input and its hash: brief, ontology, population, scenarios, seeds, pins,
-    agent, held_out. `versions` are for people: perdure, python, sqlite. `fingerprint` holds the
-    code that decides the run, as text.
+    prices, agent, held_out. `versions` are for people: perdure, python, and the table of prices
+    if one was used. `fingerprint` holds the code that decides the run, as text.
     """
 
     format: int
@@ -70,7 +70,8 @@ class WorldOutcome(Record):
     """How a world ended, or where it stands. `cause` is a sentence; empty if it is completed.
 
     `cost` is in nano-units: the sum of known amounts; `unknown_costs` counts the rest. `rungs` are
-    those that its record tells of, in the order in which they were taken.
+    those that its record tells of, in the order in which they were taken. `calls` counts calls
+    whatever became of them, `attempts` what was sent for them, `tokens` those charged.
     """
 
     world_id: str
@@ -83,6 +84,8 @@ class WorldOutcome(Record):
     turns_failed: int = 0
     cost: int = 0
     unknown_costs: int = 0
+    attempts: int = 0
+    tokens: int = 0
     digest: str = ""
     rungs: tuple[RungAt, ...] = ()
 
@@ -163,7 +166,7 @@ class CallsLost(Record):
     """Attempts that were sent under `epoch` and never came to anything: each at its worst case.
 
     At most one row for each world, tick and epoch. `cost` is the sum of known amounts in
-    nano-units; `unknown_costs` counts the other attempts.
+    nano-units; `unknown_costs` counts the other attempts. `tokens` are those charged.
     """
 
     world_id: str
@@ -172,6 +175,7 @@ class CallsLost(Record):
     calls: int
     cost: int = 0
     unknown_costs: int = 0
+    tokens: int = 0
 
 
 class CallsOrphaned(Record):
@@ -179,6 +183,7 @@ class CallsOrphaned(Record):
 
     `epoch` is that under which the tick was opened; at most one row for each world, tick and epoch.
     `cost` is the sum of known amounts in nano-units; `unknown_costs` counts the other attempts.
+    `tokens` are those charged, in and out.
     """
 
     world_id: str
@@ -187,6 +192,7 @@ class CallsOrphaned(Record):
     calls: int
     cost: int = 0
     unknown_costs: int = 0
+    tokens: int = 0
 
 
 class RungTaken(Record):

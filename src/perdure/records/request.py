@@ -62,22 +62,30 @@ class FinishReason(StrEnum):
 
 
 class Reply(Record, tag="reply"):
-    """A final answer of a model. A refusal is a reply. `served` is the model's served name."""
+    """A final answer of a model. A refusal is a reply. `served` is the model's served name.
+
+    `billed` is what the provider says that the call cost, in nano-units of the run's currency.
+    """
 
     text: str
     served: str
     finish: FinishReason = FinishReason.STOP
     usage: Usage | None = None
     usage_impossible: bool = False
+    billed: int | None = None
 
 
 class Vectors(Record, tag="vectors"):
-    """The answer to an `EmbedRequest`: one vector per text, in order, all of one length."""
+    """The answer to an `EmbedRequest`: one vector per text, in order, all of one length.
+
+    `billed` is what the provider says that the call cost, in nano-units of the run's currency.
+    """
 
     vectors: tuple[tuple[float, ...], ...]
     served: str
     usage: Usage | None = None
     usage_impossible: bool = False
+    billed: int | None = None
 
 
 class FailureCause(StrEnum):
@@ -98,6 +106,7 @@ class FailureCause(StrEnum):
     QUEUE_FULL = "queue_full"
     UNSUPPORTED = "unsupported"
     FACTS_MISSING = "facts_missing"
+    STOPPED = "stopped"
 
 
 class Failure(Record, tag="failure"):
@@ -107,12 +116,16 @@ class Failure(Record, tag="failure"):
     status: int = 0
     retry_after_s: float | None = None
     served: str = ""
+    usage: Usage | None = None
+    usage_impossible: bool = False
 
 
 class Attempt(Record):
     """One attempt at a call, and what it cost: `failed` is absent if it ended in a reply.
 
-    `amount` is in nano-units of the run's currency, absent exactly when `source` is unknown.
+    `amount` is in nano-units of the run's currency, absent exactly when `source` is unknown. It is
+    for `usage`, or for `charged` where nobody knows what was used: what may have been, at most.
+    `above_reservation` marks an attempt that used more than was thought possible.
     """
 
     failed: FailureCause | None = None
@@ -122,6 +135,8 @@ class Attempt(Record):
     amount: int | None = None
     source: CostSource = CostSource.UNKNOWN
     usage_impossible: bool = False
+    charged: Usage | None = None
+    above_reservation: bool = False
 
 
 class CallResult(Record):

@@ -27,8 +27,8 @@ class RunResult(Record):
 class Progress(Record):
     """A run at one moment. Rates are over the life of the process; `left_s` is an estimate.
 
-    `turns` and `cost` are those of closed ticks; `calls` counts every call that ended, open ticks
-    included.
+    `turns` are those of closed ticks; `calls` and `cost` are of every call that ended, open ticks
+    included. `elapsed_s` is the time of this sitting, `worked_s` that of all sittings.
     """
 
     worlds: int
@@ -44,5 +44,6 @@ class Progress(Record):
     unknown_costs: int
     currency: str
     elapsed_s: float
+    worked_s: float = 0.0
     left_s: float | None = None
     pid: int = 0

@@ -6,7 +6,7 @@ from perdure.records.budget import Budget
 from perdure.records.persona import Ontology
 from perdure.records.record import Record
 from perdure.records.scenario import AgentSettings, Brief, ModelPin, Question, Scenario, Variant
-from perdure.records.usage import Price
+from perdure.records.usage import Price, PriceSource
 
 
 class PopulationSpec(Record):
@@ -49,11 +49,19 @@ class Endpoint(Record):
 
 
 class ModelSpec(Record):
-    """A model that a role may use: its pin, how it is reached, and its price if it has one."""
+    """A model that a role may use: its pin, how it is reached, and its price if it has one.
+
+    `price_as` names the entry of a price table whose prices hold (`openai/gpt-4o-mini`), and
+    `price_bound` the most that the model may cost. A price with a `price_source` was looked up
+    there when the run began; one without is the study's own.
+    """
 
     pin: ModelPin
     endpoint: Endpoint = Endpoint()
     price: Price | None = None
+    price_as: str = ""
+    price_bound: Price | None = None
+    price_source: PriceSource | None = None
 
 
 class Study(Record):

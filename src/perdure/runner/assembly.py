@@ -27,11 +27,13 @@ from perdure.records.registry import LogPayload, RunEntry, RunForced, TransportM
 from perdure.records.result import RunResult
 from perdure.runner.config import RunConfig
 from perdure.runner.history import History, look_back
-from perdure.runner.meter import Observer
+from perdure.runner.meter import Observer, latest
 from perdure.runner.plugins import PluginParts
 from perdure.runner.reconcile import reconcile
 from perdure.runner.respondents import host_for
 from perdure.runner.session import Session, conduct
+from perdure.runner.spendable import require_spendable, tables_used
+from perdure.runner.spending import take_up
 from perdure.study.identity import Cell, expand, input_hashes
 from perdure.trace.files import make_folder
 from perdure.trace.journal import Journal
@@ -49,7 +51,9 @@ def run(config: RunConfig, *, observer: Observer | None = None) -> RunResult:
     already (in a notebook), the run has a thread of its own.
 
     Raises:
-        UsageError: a model cannot be made ready; says what mends it.
+        InvalidStudyError: a model has no price, and the study does not accept unknown spend.
+        UsageError: a model cannot be made ready, or a call is dearer than is allowed; says what
+            mends it.
         PluginError: the study's own world or agent cannot be loaded.
         EndpointUnreachableError: the model endpoint is not there.
         KeyOrModelRefusedError: it refuses the key, or does not know the model.
@@ -96,12 +100,13 @@ async def run_async(
 ) -> RunResult:
     """Do what `run` does, on the caller's event loop."""
     clock = clock or SystemClock()
-    past = look_back(config)
+    past = look_back(config, now_s=clock.wall_s())
     if past.result is not None:
         return past.result
+    config = require_spendable(config, past.priced, begun=past.begun)
     cells = expand(config.study, config.population)
     parts = parts_of(config)
-    host = host_for(config.study.models)
+    host = host_for(config.study.models, config.study.currency)
     await host.open()
     try:
         await host.check()
@@ -147,6 +152,17 @@ async def _govern(
             log = past.log
             if past.begun:
                 log = await _take_up(past, journaled, registry, partitions)
+            said = latest(folder) if past.begun else None
+            spending = await take_up(
+                config.study,
+                cells,
+                journaled,
+                log,
+                registry.outcomes.values(),
+                personas=len(config.population.personas),
+                clock=clock,
+                worked_s=said.worked_s if said is not None else 0.0,
+            )
             result = await conduct(
                 Session(
                     config=config,
@@ -156,6 +172,7 @@ async def _govern(
                     registry=registry,
                     partitions=partitions,
                     clock=clock,
+                    spending=spending,
                     observer=observer,
                     folder=folder,
                     log=log,
@@ -229,6 +246,7 @@ def entry_for(config: RunConfig, code: Fingerprint | None = None) -> RunEntry:
         versions={
             "perdure": metadata.version("perdure"),
             "python": platform.python_version(),
+            **tables_used(config.study),
         },
         fingerprint=code,
     )

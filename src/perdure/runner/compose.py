@@ -197,6 +197,8 @@ def _costs(
                 usage=attempt.usage,
                 failed=attempt.failed,
                 usage_impossible=attempt.usage_impossible,
+                charged=attempt.charged,
+                above_reservation=attempt.above_reservation,
             )
             writer.add(cost, persona)
 

@@ -15,6 +15,8 @@ class RunConfig:
     `held_out` goes to the registry and nowhere else. `study_path` is the study file, whose folder
     holds its data and plug-ins. `out` is the run's folder. `force` names what may have moved since
     the run began. `flags` are the command-line flags that changed the study, by name.
+    `allow_dear_calls` lets a run begin of which a typical call costs more than one unit of its
+    currency.
     """
 
     study: Study
@@ -24,3 +26,4 @@ class RunConfig:
     out: str
     force: tuple[str, ...] = ()
     flags: dict[str, str] = field(default_factory=dict)
+    allow_dear_calls: bool = False

@@ -16,6 +16,7 @@ import msgspec
 from perdure.agent import CallFailedError
 from perdure.base.errors import (
     EXIT_BUG,
+    BudgetReachedError,
     EndpointUnreachableError,
     KeyOrModelRefusedError,
     MovedError,
@@ -33,6 +34,7 @@ from perdure.runner.quorum import Shortfall
 T = TypeVar("T")
 
 CONCERNS_THE_RUN = (
+    BudgetReachedError,
     EndpointUnreachableError,
     KeyOrModelRefusedError,
     MovedError,

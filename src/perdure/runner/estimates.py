@@ -11,6 +11,7 @@ from fractions import Fraction
 from itertools import groupby
 
 from perdure.records.events import Cost
+from perdure.records.record import Record
 from perdure.records.request import Attempt
 from perdure.records.usage import CostSource
 from perdure.runner.ledger import Spend
@@ -23,6 +24,19 @@ QUANTILE = Fraction(9, 10)
 
 # Amounts are told apart up to one part in 32; of those that are not, the largest is kept.
 _DIGITS = 6
+
+
+class CallsSeen(Record):
+    """Calls of one kind that were settled: what they cost together, and how many cost how much.
+
+    `groups` gives, for amounts of nearly the same size, the largest in nano-units and their count.
+    """
+
+    role: str
+    model: str
+    purpose: str
+    total: int
+    groups: tuple[tuple[int, int], ...]
 
 
 class Estimates:
@@ -42,17 +56,25 @@ class Estimates:
     ) -> None:
         """Learn from one call that has ended, by its attempts."""
         amount = price_of(attempts)
-        if amount is None:
-            return
-        self._amounts.setdefault((role, purpose), _Amounts()).add(amount)
-        total, count = self._sums.get((model, role), (0, 0))
-        self._sums[model, role] = total + amount, count + 1
+        if amount is not None:
+            groups = ((amount, 1),)
+            self.learn_seen(
+                CallsSeen(role=role, model=model, purpose=purpose, total=amount, groups=groups)
+            )
 
     def learn_tick(self, costs: Iterable[Cost]) -> None:
         """Learn from the costs of one tick of one world, in the order of its record."""
-        for calls in calls_of(costs):
-            first = calls[0]
-            self.learn(first.role, first.model, first.purpose, calls)
+        for seen in calls_seen(costs):
+            self.learn_seen(seen)
+
+    def learn_seen(self, seen: CallsSeen) -> None:
+        """Learn from many calls of one kind."""
+        amounts = self._amounts.setdefault((seen.role, seen.purpose), _Amounts())
+        for largest, count in seen.groups:
+            amounts.add(largest, count)
+        total, count = self._sums.get((seen.model, seen.role), (0, 0))
+        number = sum(count for _, count in seen.groups)
+        self._sums[seen.model, seen.role] = total + seen.total, count + number
 
     def call(self, role: str, purpose: str) -> int | None:
         """Estimate what a call costs, in nano-units; None where nothing is known of its kind."""
@@ -77,8 +99,24 @@ class Estimates:
 
     def dearest_mean(self) -> Fraction | None:
         """Give the largest of these averages: for a call of which neither is known."""
-        means = (Fraction(total, count) for total, count in self._sums.values())
-        return max(means, default=None)
+        means = (self.mean(model, role) for model, role in self._sums)
+        return max((mean for mean in means if mean is not None), default=None)
+
+
+def calls_seen(costs: Iterable[Cost]) -> tuple[CallsSeen, ...]:
+    """Sum up what the calls of one tick of one world say, in the order of its record."""
+    kinds: dict[tuple[str, str, str], tuple[int, _Amounts]] = {}
+    for calls in calls_of(costs):
+        amount = price_of(calls)
+        if amount is not None:
+            kind = calls[0].role, calls[0].model, calls[0].purpose
+            total, amounts = kinds.get(kind, (0, _Amounts()))
+            amounts.add(amount)
+            kinds[kind] = total + amount, amounts
+    return tuple(
+        CallsSeen(role=role, model=model, purpose=purpose, total=total, groups=amounts.groups)
+        for (role, model, purpose), (total, amounts) in kinds.items()
+    )
 
 
 def price_of(attempts: Iterable[Cost | Attempt]) -> int | None:
@@ -119,12 +157,17 @@ class _Amounts:
         self._count = 0
         self._groups: dict[tuple[int, int], tuple[int, int]] = {}
 
-    def add(self, amount: int) -> None:
+    @property
+    def groups(self) -> tuple[tuple[int, int], ...]:
+        """The largest amount of each group, and how many are in it."""
+        return tuple((largest, count) for count, largest in self._groups.values())
+
+    def add(self, amount: int, number: int = 1) -> None:
         shift = max(0, amount.bit_length() - _DIGITS)
         place = shift, amount >> shift
         count, largest = self._groups.get(place, (0, 0))
-        self._groups[place] = count + 1, max(largest, amount)
-        self._count += 1
+        self._groups[place] = count + number, max(largest, amount)
+        self._count += number
 
     def quantile(self, part: Fraction) -> int:
         """Give an amount that at least this part of the calls do not exceed."""

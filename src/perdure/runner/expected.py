@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
+from typing import Protocol
 
 import msgspec
 
 from perdure.records.events import Cost
 from perdure.records.presentation import Plan
 from perdure.records.record import Record
-from perdure.records.scenario import AgentSettings, Scenario
+from perdure.records.scenario import AgentSettings, Header, Scenario
 from perdure.runner.estimates import RoleAndPurpose, calls_of
+from perdure.study.schedule import REFLECTIONS, TURNS, Schedule
 
 Numbers = Mapping[RoleAndPurpose, int]
 
@@ -38,13 +40,6 @@ NO_NEEDS = Needs()
 
 
 NeedsOf = Callable[[str, int], Needs]
-
-# The calls that our own world and agent make.
-TURN: RoleAndPurpose = ("tier_a", "turn")
-REFLECTION: RoleAndPurpose = ("tier_b", "reflection")
-
-# Chances are kept to this precision, so that a long schedule does not make them ever longer.
-_PRECISION = 1_000_000_000
 
 
 def exact(number: float) -> Fraction:
@@ -72,33 +67,24 @@ def schedule(scenario: Scenario, agent: AgentSettings, personas: int) -> dict[in
     The result has an entry for every tick that makes any. How many personas are active, and how
     many of them reflect, is what is expected, rounded up.
     """
-    active = math.ceil(personas * exact(scenario.activation))
-    reflecting = _reflecting(scenario, agent)
-    needs: dict[int, Needs] = {}
-    for tick in sorted({*scenario.waves, *reflecting}):
-        reflections = math.ceil(personas * reflecting.get(tick, 0))
+    planned = Schedule(scenario, agent)
+    needs = {}
+    for tick in planned.ticks:
+        expected = planned.expected(tick, personas)
+        whole = personas if planned.is_wave(tick) else 0
+        thinned = _up(expected.get(TURNS, 0) - whole)
+        reflections = _up(expected.get(REFLECTIONS, 0))
         needs[tick] = Needs(
-            whole={TURN: personas} if tick in scenario.waves else {},
-            thinned={TURN: active} if tick in reflecting else {},
-            optional={REFLECTION: reflections} if reflections else {},
+            whole={TURNS: whole} if whole else {},
+            thinned={TURNS: thinned} if thinned else {},
+            optional={REFLECTIONS: reflections} if reflections else {},
         )
     return needs
 
 
-def _reflecting(scenario: Scenario, agent: AgentSettings) -> dict[int, Fraction]:
-    """Give the chance that a persona reflects, at every tick that shows something."""
-    every, chance = agent.reflect_every, exact(scenario.activation)
-    # How likely it is that so many turns have shown something since the last reflection.
-    since = [Fraction(1)] + [Fraction(0)] * (every - 1)
-    found = {}
-    for tick in sorted(int(key) for key, claims in scenario.exposures.items() if claims):
-        found[tick] = chance * since[-1] if every > 0 else Fraction(0)
-        moved = [since[-1], *since[:-1]]
-        since = [
-            (chance * there + (1 - chance) * here).limit_denominator(_PRECISION)
-            for there, here in zip(moved, since, strict=True)
-        ]
-    return found
+def _up(number: float) -> int:
+    """Round up, but not for what is only in the last digits of a float."""
+    return math.ceil(round(number, 6))
 
 
 class Seen:
@@ -135,3 +121,41 @@ class Seen:
 def numbers_of(costs: Iterable[Cost]) -> dict[RoleAndPurpose, int]:
     """Count the calls of a tick by role and purpose, from its costs in the order of its record."""
     return dict(Counter((calls[0].role, calls[0].purpose) for calls in calls_of(costs)))
+
+
+class Prospect(Protocol):
+    """Says what the ticks of a run's worlds need, and learns from those that closed."""
+
+    def needs(self, world_id: str, tick: int) -> Needs:
+        """Say what a world's tick is taken to need."""
+        ...
+
+    def note(self, world_id: str, numbers: Numbers) -> None:
+        """Take note of a tick's calls by role and purpose."""
+        ...
+
+
+class Known:
+    """The schedule of our own worlds and agent: it follows from the study."""
+
+    def __init__(self, by_world: Mapping[str, Mapping[int, Needs]]) -> None:
+        self._by_world = by_world
+
+    def needs(self, world_id: str, tick: int) -> Needs:
+        """Say what a world's tick needs."""
+        return self._by_world[world_id].get(tick, NO_NEEDS)
+
+    def note(self, world_id: str, numbers: Numbers) -> None:
+        """Learn nothing: it is known."""
+
+
+def prospect_of(agent: AgentSettings, headers: Sequence[Header], personas: int) -> Prospect:
+    """Choose how the calls of a run's ticks are foreseen: as scheduled, or from those seen."""
+    by_scenario = {
+        header.scenario.id: schedule(header.scenario, agent, personas) for header in headers
+    }
+    known = Known({header.world_id: by_scenario[header.scenario.id] for header in headers})
+    own = [agent.agent, *(header.scenario.world for header in headers)]
+    if all(name.startswith("perdure.") for name in own):
+        return known
+    return Seen(known.needs)

@@ -13,14 +13,17 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from perdure.base.crashpoints import crashpoint
-from perdure.base.errors import EXIT_DONE, EXIT_SOME_FAILED, first_exit
+from perdure.base.errors import EXIT_DONE, EXIT_PAUSED, EXIT_SOME_FAILED, first_exit
 from perdure.inference.charges import uncharged
+from perdure.inference.reservations import Limit
+from perdure.records.budget import Rung
 from perdure.records.events import Head
 from perdure.records.presentation import Plan
 from perdure.records.registry import (
     LogPayload,
     RunClosed,
     RunEntry,
+    RungTaken,
     RunPaused,
     RunState,
     WorldFailed,
@@ -28,19 +31,30 @@ from perdure.records.registry import (
     WorldState,
 )
 from perdure.records.result import RunResult
-from perdure.runner.ledger import Spend, spend_outside
+from perdure.runner.ladder import RungRow
+from perdure.runner.ledger import Spend
 from perdure.runner.pace import may_open
-from perdure.runner.port import TickDropped, TickOpened, TickReport
+from perdure.runner.port import TickDropped, TickOpened, TickPaused, TickReport
+from perdure.runner.spending import Spending
 from perdure.trace.port import RunRegistry
+from perdure.trace.rungs import in_force, take
 
 
 class Governor:
     """Governs one run. Every method is called on one event loop."""
 
-    def __init__(self, registry: RunRegistry, *, skew: int, log: Iterable[LogPayload] = ()) -> None:
+    def __init__(
+        self,
+        registry: RunRegistry,
+        *,
+        skew: int,
+        spending: Spending,
+        log: Iterable[LogPayload] = (),
+    ) -> None:
         """Take up a run. `log` is the run log so far, what was just reconciled included."""
         self._registry = registry
         self._skew = skew
+        self._spending = spending
         known = registry.outcomes
         self._outcomes = {
             world.world_id: known[world.world_id] or WorldOutcome(world_id=world.world_id)
@@ -54,49 +68,108 @@ class Governor:
         self._moved = asyncio.Condition()
         self._heads: dict[str, Head] = {}
         self._log = list(log)
-        self._outside = spend_outside(self._log)
         self._stop_cause = ""
         self._stop_exit = EXIT_DONE
+        self._plans: dict[str, Plan] = {}
+        # Worlds whose record has not been read yet: what they spent is not known.
+        self._unread = set(self._next)
+        ticks = [outcome.tick for outcome in self._outcomes.values()]
+        self._highest = max([*ticks, spending.highest_kept])
+        self._round = asyncio.Lock()
+        self._decided = False
 
     @property
     def outcomes(self) -> tuple[WorldOutcome, ...]:
         """Where each world stands, in the order of the run's cells."""
         return tuple(self._outcomes.values())
 
-    @property
-    def outside(self) -> Spend:
-        """What was spent on calls that are in no closed tick."""
-        return self._outside
-
     def is_open(self, world_id: str) -> bool:
         """Say whether a world has not come to its end yet."""
         return self._outcomes[world_id].state is not WorldState.COMPLETED
 
-    async def open_tick(self, world_id: str, tick: int) -> TickOpened | None:
+    async def open_tick(self, world_id: str, tick: int) -> TickOpened | TickPaused | None:
         """Wait until the world may open `tick`; give its plan, or None if the run stops."""
         async with self._moved:
             self._next[world_id] = tick
-            await self._moved.wait_for(
-                lambda: bool(self._stop_cause) or may_open(tick, self._next.values(), self._skew)
-            )
+            self._unread.discard(world_id)
+            self._moved.notify_all()
+            await self._moved.wait_for(lambda: bool(self._stop_cause) or self._may_open(tick))
+        async with self._round:
+            if not self._stop_cause:
+                await self._decide(tick)
+        if self._spending.is_halted or (not self._stop_cause and self._spending.is_paused_at(tick)):
+            return self._paused(world_id)
         if self._stop_cause:
             return None
-        return TickOpened(plan=Plan(), log_head=self._registry.log_head, epoch=self._registry.epoch)
+        due = self._spending.due(tick, self._outcomes[world_id].rungs)
+        plan = self._plans[world_id] = self._spending.plan_at(tick)
+        return TickOpened(
+            plan=plan, log_head=self._registry.log_head, epoch=self._registry.epoch, due=due
+        )
+
+    def _may_open(self, tick: int) -> bool:
+        return not self._unread and may_open(tick, self._next.values(), self._skew)
+
+    async def _decide(self, tick: int) -> None:
+        """Decide about the round that `tick` begins, if it begins one, before anything of it."""
+        if self._decided and (tick <= self._highest or self._spending.is_paused):
+            return
+        self._decided = True
+        round_tick = self._highest + 1
+        for row in self._spending.decide(self._next, self._plans, round_tick):
+            await self._take(row)
+        if not self._spending.is_paused:
+            self._highest = max(self._highest, tick)
+
+    async def _take(self, row: RungRow) -> None:
+        await self._registry.log(row)
+        self._spending.take(row)
+        self._log.append(row)
+        crashpoint("rung.logged")
+
+    def _paused(self, world_id: str) -> TickPaused:
+        recorded = in_force(self._outcomes[world_id].rungs)
+        return TickPaused(
+            log_head=self._registry.log_head,
+            epoch=self._registry.epoch,
+            is_due=Rung.PAUSE not in recorded,
+        )
+
+    async def ceiling_reached(self, world_id: str, limit: str) -> TickPaused:
+        """Pause the run: a call of this world did not fit with nothing open."""
+        async with self._round:
+            if not self._spending.is_paused:
+                await self._take(RungTaken(rung=Rung.PAUSE, tick=self._highest + 1))
+            self._spending.refused(Limit(limit))
+        await self.request_stop(self._spending.cause, EXIT_PAUSED)
+        return self._paused(world_id)
+
+    async def pause_recorded(self, world_id: str, head: Head) -> None:
+        """Witness a world's record that ends with the pause."""
+        known = self._outcomes[world_id]
+        rungs = take(known.rungs, Rung.PAUSE, known.tick + 1)
+        outcome = msgspec.structs.replace(known, rungs=rungs)
+        self._outcomes[world_id] = outcome
+        self._heads[world_id] = head
+        await self._registry.witness(world_id, head, outcome)
 
     async def world_recalled(self, report: TickReport) -> None:
         """Take a world up where its record ends; its totals are those of the record."""
         self._outcomes[report.world_id] = WorldOutcome(world_id=report.world_id)
+        self._spending.recalled(report)
+        self._highest = max(self._highest, report.tick)
         await self._stand(report)
 
     async def tick_closed(self, report: TickReport) -> None:
         """Witness a tick that is durable, and let the others move up."""
+        self._plans.pop(report.world_id, None)
+        self._spending.learn(report)
         await self._stand(report)
         crashpoint("tick.after-witness")
         orphaned = () if report.orphaned is None else (report.orphaned,)
         for charge in uncharged((*report.lost, *orphaned), self._log):
             await self._registry.log(charge)
             self._log.append(charge)
-            self._outside += Spend(known=charge.cost, unknown=charge.unknown_costs)
 
     async def _stand(self, report: TickReport) -> None:
         known = self._outcomes[report.world_id]
@@ -109,7 +182,10 @@ class Governor:
             turns_failed=known.turns_failed + report.turns_failed,
             cost=known.cost + report.cost,
             unknown_costs=known.unknown_costs + report.unknown_costs,
+            attempts=known.attempts + report.spent.calls,
+            tokens=known.tokens + report.spent.tokens,
             digest=report.head.digest,
+            rungs=report.rungs,
         )
         # The tick is durable already, whether or not it can be noted here.
         self._outcomes[report.world_id] = outcome
@@ -120,8 +196,8 @@ class Governor:
             self._moved.notify_all()
 
     async def tick_dropped(self, dropped: TickDropped) -> None:
-        """Count what the calls of a tick cost that is not written. The journal keeps them."""
-        self._outside += Spend(known=dropped.cost, unknown=dropped.unknown_costs)
+        """Forget a tick that is not written. The journal keeps its calls."""
+        self._plans.pop(dropped.world_id, None)
 
     async def world_ended(self, outcome: WorldOutcome) -> None:
         """Record how a world ended. An ending that is no world's own fault stops the run."""
@@ -140,6 +216,7 @@ class Governor:
             await self.request_stop(outcome.cause, outcome.exit_status)
         async with self._moved:
             del self._next[outcome.world_id]
+            self._unread.discard(outcome.world_id)
             self._moved.notify_all()
         if state is WorldState.FAILED:
             failed = WorldFailed(
@@ -164,16 +241,18 @@ class Governor:
             StorageError: it could not be recorded.
 
         """
+        if not self._stop_cause and self._spending.is_paused:
+            self._stop_cause, self._stop_exit = self._spending.cause, EXIT_PAUSED
         result = result_of(
             self._registry.entry,
             folder,
             self.outcomes,
-            outside=self._outside,
+            spent=self._spending.spent,
             stop_cause=self._stop_cause,
             stop_exit=self._stop_exit,
         )
         # The run log comes first: on a full disk it may use the room that was put aside.
-        if self._stop_cause:
+        if self._stop_cause and result.state is RunState.PARTIAL:
             await self._registry.log(RunPaused(cause=result.cause, exit_status=result.exit_status))
         else:
             await self._registry.log(RunClosed(state=result.state, exit_status=result.exit_status))
@@ -193,14 +272,11 @@ def result_of(
     folder: str,
     outcomes: Sequence[WorldOutcome],
     *,
-    outside: Spend,
+    spent: Spend,
     stop_cause: str = "",
     stop_exit: int = EXIT_DONE,
 ) -> RunResult:
-    """Compute a run's result from its worlds, and from what was spent outside their ticks. Pure."""
-    spend = sum(
-        (Spend(known=world.cost, unknown=world.unknown_costs) for world in outcomes), outside
-    )
+    """Compute a run's result from its worlds, and from all that was spent. Pure."""
     complete = all(world.state is WorldState.COMPLETED for world in outcomes)
     failed = [world for world in outcomes if world.state is WorldState.FAILED]
     exits = [stop_exit, *(world.exit_status for world in outcomes)]
@@ -217,6 +293,6 @@ def result_of(
         worlds=tuple(outcomes),
         currency=entry.currency,
         cause="" if complete else cause,
-        cost=spend.known,
-        unknown_costs=spend.unknown,
+        cost=spent.known,
+        unknown_costs=spent.unknown,
     )

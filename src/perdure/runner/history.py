@@ -5,21 +5,32 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from perdure.base.errors import HeldError
 from perdure.base.text import one_line
 from perdure.closure import Differences, fingerprint
 from perdure.closure import compare as compare_code
+from perdure.inference.prices import Priced, priced
 from perdure.records.fingerprint import Fingerprint
 from perdure.records.registry import LogPayload, Moved, RunState
 from perdure.records.result import RunResult
+from perdure.records.study import Study
 from perdure.runner.config import RunConfig
 from perdure.runner.governor import result_of
-from perdure.runner.ledger import spend_outside
+from perdure.runner.ledger import Spend, spend_outside
 from perdure.runner.meter import STATUS_NAME
-from perdure.runner.moved import asked_then, code_then, compare, moved_code, require_leave
+from perdure.runner.moved import (
+    asked_then,
+    code_then,
+    compare,
+    moved_code,
+    require_leave,
+    require_same_budget,
+)
 from perdure.study.identity import input_hashes
 from perdure.trace.files import exists
-from perdure.trace.lock import LOCK_NAME, is_held
+from perdure.trace.lock import LOCK_NAME, held, is_held
 from perdure.trace.reader import RunReader
 from perdure.trace.registry_file import REGISTRY_NAME, WORLDS_NAME
 from perdure.trace.reserve import RESERVE_NAME
@@ -33,11 +44,12 @@ _REMAINS = {LOCK_NAME, RESERVE_NAME, STOP_NAME, STATUS_NAME}
 class History:
     """What went before: whether there is a run, its run log, its result if it has ended.
 
-    `code` is the code of now. `forced` lists what moved and is forced, `carried` what moved and
-    only carries bytes.
+    `priced` is the study with its prices, as the run began if there is one. `code` is the code of
+    now. `forced` lists what moved and is forced, `carried` what moved and only carries bytes.
     """
 
     code: Fingerprint
+    priced: Priced
     begun: bool = False
     log: tuple[LogPayload, ...] = ()
     result: RunResult | None = None
@@ -45,8 +57,10 @@ class History:
     carried: tuple[Moved, ...] = ()
 
 
-def look_back(config: RunConfig) -> History:
+def look_back(config: RunConfig, *, now_s: float) -> History:
     """Look at what the folder holds, and whether it may be continued as it is asked now.
+
+    `now_s` is the wall clock, in seconds since 1970.
 
     Raises:
         HeldError: another process works on the run, or the folder holds something else.
@@ -59,27 +73,31 @@ def look_back(config: RunConfig) -> History:
     _require_folder(folder)
     if not exists(folder / REGISTRY_NAME):
         _require_empty(folder)
-        return History(code=code_of(config))
+        return History(code=code_of(config), priced=priced(config.study, now_s=now_s))
     if is_held(folder):
-        raise HeldError(
-            "Another process works on this run.",
-            where=config.out,
-            remedy="Wait for it; `perdure status` shows how far it is.",
-        )
+        raise held(folder)
     with RunReader.open(folder) as reader:
         code, log = code_of(config), reader.log
         then = code_then(reader.entry, log)
         found = compare_code(then, code) if then is not None else Differences()
+        begun = msgspec.json.decode(reader.entry.study, type=Study)
+        asked = priced(config.study, now_s=now_s, begun=begun)
         was = asked_then(reader.entry, log)
-        now = input_hashes(config.study, config.population, config.held_out)
+        now = input_hashes(asked.study, config.population, config.held_out)
         moved = compare(was, now) + moved_code(found.refusing)
         diffs = [one.diff for one in found.refusing if one.diff]
         require_leave(moved, config.force, config.out, diffs)
+        require_same_budget(reader.entry, config.study.budget, config.out)
         outcomes = tuple(reader.outcomes[world.world_id] for world in reader.worlds)
-        result = result_of(reader.entry, config.out, outcomes, outside=spend_outside(log))
+        closed = sum(
+            (Spend(known=world.cost, unknown=world.unknown_costs) for world in outcomes),
+            spend_outside(log),
+        )
+        result = result_of(reader.entry, config.out, outcomes, spent=closed)
     completed = result.state is RunState.COMPLETED
     return History(
         code=code,
+        priced=asked,
         begun=True,
         log=log,
         result=result if completed else None,

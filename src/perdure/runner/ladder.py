@@ -17,7 +17,7 @@ from perdure.records.presentation import Plan
 from perdure.records.record import Record
 from perdure.records.registry import BudgetChanged, LogPayload, RungAt, RungLifted, RungTaken
 from perdure.runner.expected import exact
-from perdure.trace.rungs import Rungs, in_force, lift, take
+from perdure.trace.rungs import Rungs, changed, in_force, lift, take
 
 RungRow = RungTaken | RungLifted
 
@@ -86,10 +86,7 @@ def after(standing: Standing, row: LogPayload) -> Standing:
     """Move on by one row of the run log."""
     match row:
         case BudgetChanged(budget=budget):
-            # The ladder stays the study's: with another share, the same tick would be run under
-            # one plan by the worlds that have opened it and under another by those that have not.
-            limits = msgspec.structs.replace(budget, ladder=standing.budget.ladder)
-            return msgspec.structs.replace(standing, budget=limits)
+            return msgspec.structs.replace(standing, budget=changed(standing.budget, budget))
         case RungTaken(rung=rung, tick=tick):
             rungs = take(standing.rungs, rung, tick)
             return msgspec.structs.replace(standing, rungs=rungs, judged=standing.budget)
@@ -158,6 +155,15 @@ def due(standing: Standing, tick: int, recorded: Iterable[RungAt]) -> Due:
         restored=tuple(rung for rung in reversed(Rung) if rung in has and rung not in wanted),
         degraded=tuple(rung for rung in Rung if rung in wanted and rung not in has),
     )
+
+
+def recorded(rungs: Rungs, tick: int, due: Due) -> Rungs:
+    """Move what a world's record says of rungs on by what it recorded at a tick."""
+    for rung in due.restored:
+        rungs = lift(rungs, rung, tick)
+    for rung in due.degraded:
+        rungs = take(rungs, rung, tick)
+    return rungs
 
 
 def gives_more(budget: Budget, than: Budget) -> bool:

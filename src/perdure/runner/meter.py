@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import msgspec
+
 from perdure.base.canonical import encode
 from perdure.base.clock import Clock
 from perdure.records.registry import WorldEntry, WorldOutcome, WorldState
@@ -17,18 +19,20 @@ Observer = Callable[[Progress], None]
 STATUS_NAME = "status.json"
 OBSERVE_EVERY_S = 0.25
 WRITE_EVERY_S = 1.0
+_STATUS_BYTES_MAX = 65_536
 
 
 def progress(
     worlds: Sequence[WorldEntry],
     outcomes: Sequence[WorldOutcome],
     *,
-    outside: Spend,
+    spent: Spend,
     calls: int,
     in_flight: int,
     retries: int,
     currency: str,
     elapsed_s: float,
+    worked_s: float,
 ) -> Progress:
     """Compute a moment of a run from where its worlds stand. Pure.
 
@@ -38,9 +42,6 @@ def progress(
     ticks = sum(world.horizon for world in worlds)
     closed = sum(outcome.tick + 1 for outcome in outcomes)
     turns = sum(outcome.turns + outcome.turns_failed for outcome in outcomes)
-    spend = sum(
-        (Spend(known=world.cost, unknown=world.unknown_costs) for world in outcomes), outside
-    )
     return Progress(
         worlds=len(worlds),
         worlds_done=sum(outcome.state is WorldState.COMPLETED for outcome in outcomes),
@@ -51,13 +52,23 @@ def progress(
         calls=calls,
         in_flight=in_flight,
         retries=retries,
-        cost=spend.known,
-        unknown_costs=spend.unknown,
+        cost=spent.known,
+        unknown_costs=spent.unknown,
         currency=currency,
         elapsed_s=elapsed_s,
+        worked_s=worked_s,
         left_s=elapsed_s * (ticks - closed) / closed if closed else None,
         pid=os.getpid(),
     )
+
+
+def latest(folder: Path) -> Progress | None:
+    """Read what a run last said of itself; None if it has not said anything readable."""
+    try:
+        with (folder / STATUS_NAME).open("rb") as file:
+            return msgspec.json.decode(file.read(_STATUS_BYTES_MAX), type=Progress)
+    except (OSError, msgspec.MsgspecError):
+        return None  # a glance, renewed every second: the record itself holds what counts
 
 
 class Meter:

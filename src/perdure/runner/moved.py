@@ -9,11 +9,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
+import msgspec
+
 from perdure.base.canonical import hash_hex
 from perdure.base.errors import MovedError, UsageError
 from perdure.closure import Difference
+from perdure.records.budget import Budget
 from perdure.records.fingerprint import Fingerprint
 from perdure.records.registry import LogPayload, Moved, RunEntry, RunForced
+from perdure.records.study import Study
 
 # Each compared thing, and whether a run may be forced past it.
 FORCEABLE: dict[str, bool] = {
@@ -21,6 +25,7 @@ FORCEABLE: dict[str, bool] = {
     "ontology": True,
     "questions": True,
     "pins": True,
+    "prices": True,
     "agent": True,
     "settings": True,
     "plugins": True,
@@ -51,11 +56,14 @@ def code_then(entry: RunEntry, log: Iterable[LogPayload]) -> Fingerprint | None:
 
 
 def compare(was: Mapping[str, str], now: Mapping[str, str]) -> tuple[Moved, ...]:
-    """List every input that moved, in the order in which they are compared."""
+    """List every input that moved, in the order in which they are compared.
+
+    An input that the run did not record when it began, being older than it, is not compared.
+    """
     return tuple(
-        Moved(name=name, was=was.get(name, ""), now=value)
+        Moved(name=name, was=was[name], now=value)
         for name, value in now.items()
-        if name in FORCEABLE and was.get(name, "") != value
+        if name in FORCEABLE and was.get(name, value) != value
     )
 
 
@@ -107,6 +115,23 @@ def require_leave(
         where=where,
         remedy=remedy,
     )
+
+
+def require_same_budget(entry: RunEntry, budget: Budget, where: str) -> None:
+    """Refuse a study whose budget was edited: a change of the budget is a recorded one.
+
+    Raises:
+        MovedError: it was edited.
+
+    """
+    asked = msgspec.json.decode(entry.study, type=Study).budget
+    if asked != budget:
+        raise MovedError(
+            "The budget in the study file is not the one that the run was asked with.",
+            moved=("budget",),
+            where=where,
+            remedy="Restore it there, and change what this run may spend with `perdure budget`.",
+        )
 
 
 def _told(one: Moved) -> str:

@@ -38,7 +38,6 @@ from perdure.records.presentation import (
     WorldDelta,
 )
 from perdure.runner.ladder import NOTHING_DUE, Due
-from perdure.runner.ledger import Spend, spend_of
 from perdure.runner.vectors import unpack
 from perdure.trace.rungs import PAUSE
 
@@ -71,7 +70,7 @@ class PastTick:
     turns: tuple[PastTurn, ...]
     turns_failed: int
     calls: int
-    spend: Spend
+    costs: tuple[Cost, ...]
     events: tuple[Event, ...]
     due: Due = NOTHING_DUE
 
@@ -174,7 +173,7 @@ class _Gathering:
             turns=tuple(self._turns.values()),
             turns_failed=len(self._presentations) - len(self._turns),
             calls=sum(cost.attempt == 0 for cost in self._costs),
-            spend=spend_of(self._costs),
+            costs=tuple(self._costs),
             events=tuple(self._events),
             due=Due(restored=tuple(self._restored), degraded=tuple(self._degraded)),
         )

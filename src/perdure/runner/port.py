@@ -10,27 +10,52 @@ from collections.abc import Collection
 from typing import Protocol
 
 from perdure.inference.host import HostStats
+from perdure.inference.reservations import NOTHING, Amounts, Limit
 from perdure.records.events import Head
 from perdure.records.journal import TickOpening
 from perdure.records.presentation import Plan
 from perdure.records.record import Record
-from perdure.records.registry import CallsLost, CallsOrphaned, LogHead, WorldOutcome
+from perdure.records.registry import CallsLost, CallsOrphaned, LogHead, RungAt, WorldOutcome
 from perdure.records.request import CallKey, CallResult, ChatRequest, EmbedRequest, FailureCause
+from perdure.runner.estimates import CallsSeen
+from perdure.runner.ladder import NOTHING_DUE, Due
 
 
 class TickOpened(Record):
-    """Leave to open a tick: the plan to run it under, and the run log's head to witness."""
+    """Leave to open a tick: the plan to run it under, and the run log's head to witness.
+
+    `due` are the rungs that the tick records.
+    """
 
     plan: Plan
     log_head: LogHead
     epoch: int
+    due: Due = NOTHING_DUE
+
+
+class TickPaused(Record):
+    """The run is paused by its budget before this tick. The world records it if `is_due`."""
+
+    log_head: LogHead
+    epoch: int
+    is_due: bool
+
+
+class KindOfCalls(Record):
+    """How many calls a tick made of one role and purpose."""
+
+    role: str
+    purpose: str
+    calls: int
 
 
 class TickReport(Record):
     """A tick that closed: where its partition ends now, and the tick's own counts and cost.
 
-    `cost` is the sum of known amounts in nano-units; `unknown_costs` counts the rest. `lost` and
-    `orphaned` are what calls cost beside those that are in the tick.
+    `cost` is the sum of known amounts in nano-units; `unknown_costs` counts the rest. `spent` is
+    what is counted against the budget. `lost` and `orphaned` are what calls cost beside those that
+    are in the tick. `rungs` are all that the world's record tells of. `seen` says what calls cost,
+    `most_calls` how many a tick made at most.
     """
 
     world_id: str
@@ -41,6 +66,10 @@ class TickReport(Record):
     calls: int = 0
     cost: int = 0
     unknown_costs: int = 0
+    spent: Amounts = NOTHING
+    seen: tuple[CallsSeen, ...] = ()
+    most_calls: tuple[KindOfCalls, ...] = ()
+    rungs: tuple[RungAt, ...] = ()
     lost: tuple[CallsLost, ...] = ()
     orphaned: CallsOrphaned | None = None
 
@@ -70,6 +99,10 @@ class ModelHost(Protocol):
         """Make one call, with its retries. A failure is in the result, never an exception."""
         ...
 
+    def refusal(self, world: str, tick: int) -> Limit | None:
+        """Name the ceiling under which a call of a tick did not fit; such a tick cannot close."""
+        ...
+
     @property
     def stop_cause(self) -> FailureCause | None:
         """The failure that ends the run for every world, once there is one."""
@@ -93,8 +126,16 @@ class TickDropped(Record):
 class GovernorPort(Protocol):
     """What a worker asks of, and tells, the one process that governs the run."""
 
-    async def open_tick(self, world_id: str, tick: int) -> TickOpened | None:
+    async def open_tick(self, world_id: str, tick: int) -> TickOpened | TickPaused | None:
         """Wait for leave to open a tick. None means that the run stops before it."""
+        ...
+
+    async def ceiling_reached(self, world_id: str, limit: str) -> TickPaused:
+        """Tell that a call did not fit with nothing open, so that its tick cannot close."""
+        ...
+
+    async def pause_recorded(self, world_id: str, head: Head) -> None:
+        """Tell that a world has the pause in its record."""
         ...
 
     async def world_recalled(self, report: TickReport) -> None:

@@ -19,6 +19,7 @@ from perdure.records.registry import (
     CallsOrphaned,
     LogPayload,
     RunClosed,
+    RunOpened,
     RunPaused,
     TickDiscarded,
 )
@@ -26,23 +27,36 @@ from perdure.records.request import CallKey
 from perdure.trace.port import Reading, RunRegistry
 
 
-def was_stopped_cleanly(log: Sequence[LogPayload]) -> bool:
-    """Say whether the sitting that a run log ends with ended by itself: no loss, then. Pure."""
-    return bool(log) and isinstance(log[-1], RunPaused | RunClosed)
+def losses_of(tick: OpenTick, log: Sequence[LogPayload]) -> tuple[TickDiscarded, ...]:
+    """Make the records of a tick's losses that a run log lacks, one for each killed sitting. Pure.
 
-
-def loss_of(tick: OpenTick, killed_epoch: int, log: Iterable[LogPayload]) -> TickDiscarded | None:
-    """Make the record of a loss; None if that sitting did not run the tick, or it is recorded.
-
-    Pure. A sitting ran the tick if it opened it, or made a call of it.
+    A sitting ran the tick if it opened it, or made a call of it; one that ended by itself lost
+    nothing. A loss may be older than the last sitting, which may have been killed before it came to
+    record anything.
     """
-    epochs = {tick.epoch, *(call.epoch for call in tick.calls)}
-    place = (tick.opening.world, tick.opening.tick, killed_epoch)
-    known = {(row.world_id, row.tick, row.epoch) for row in log if isinstance(row, TickDiscarded)}
-    if killed_epoch not in epochs or place in known:
-        return None
+    ran = {tick.epoch, *(call.epoch for call in tick.calls)}
+    place = (tick.opening.world, tick.opening.tick)
+    known = {
+        row.epoch
+        for row in log
+        if isinstance(row, TickDiscarded) and (row.world_id, row.tick) == place
+    }
     kept = sum(call.settled is not None and is_final(call.settled) for call in tick.calls)
-    return TickDiscarded(world_id=place[0], tick=place[1], epoch=killed_epoch, kept=kept)
+    return tuple(
+        TickDiscarded(world_id=place[0], tick=place[1], epoch=epoch, kept=kept)
+        for epoch in sorted(ran - known - _ended_by_themselves(log))
+    )
+
+
+def _ended_by_themselves(log: Iterable[LogPayload]) -> set[int]:
+    """List the epochs of the sittings that paused or closed their run."""
+    epochs, epoch = set(), 0
+    for row in log:
+        if isinstance(row, RunOpened):
+            epoch = row.epoch
+        elif isinstance(row, RunPaused | RunClosed):
+            epochs.add(epoch)
+    return epochs
 
 
 async def reconcile(
@@ -62,14 +76,12 @@ async def reconcile(
         StorageError: what happened could not be recorded.
 
     """
-    clean = was_stopped_cleanly(log)
     for tick in await host.open_ticks():
         world_id, number = tick.opening.world, tick.opening.tick
         head = await asyncio.to_thread(reading.head, world_id)
         in_record = head is not None and number <= head.tick
-        if not in_record and not clean:
-            loss = loss_of(tick, registry.epoch - 1, log)
-            if loss is not None:
+        if not in_record:
+            for loss in losses_of(tick, log):
                 await registry.log(loss)
         used: set[CallKey] = set()
         if in_record:

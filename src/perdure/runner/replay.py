@@ -13,6 +13,7 @@ from pathlib import Path
 
 from perdure.base.errors import PluginError
 from perdure.inference.host import HostStats
+from perdure.inference.reservations import Limit
 from perdure.records.events import (
     KIND_OF,
     AnswerGiven,
@@ -118,7 +119,9 @@ async def _replay_world(
         for past in past_ticks(reader.events(world_id), lambda name: reader.blob(world_id, name)):
             host.past = beside.past = past
             host.answers = _answers(past, reader, world_id)
-            opened = TickOpened(plan=past.plan, log_head=LogHead(seq=-1, chain=""), epoch=0)
+            opened = TickOpened(
+                plan=past.plan, log_head=LogHead(seq=-1, chain=""), epoch=0, due=past.due
+            )
             await world.run_tick(past.tick, opened)
             if beside.divergence is not None:
                 break
@@ -159,6 +162,10 @@ class _RecordHost:
     async def open_tick(self, opening: TickOpening) -> TickOpening:
         """Open nothing: the record's own plan holds."""
         return opening
+
+    def refusal(self, world: str, tick: int) -> Limit | None:  # noqa: ARG002
+        """Refuse nothing: nothing is paid."""
+        return None
 
     async def lost(self, world: str, tick: int) -> tuple[CallsLost, ...]:  # noqa: ARG002
         """Lose nothing."""

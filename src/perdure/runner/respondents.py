@@ -15,12 +15,14 @@ from perdure.inference.limits import Limits
 from perdure.inference.provider import Provider
 from perdure.inference.retry import RetryPolicy
 from perdure.records.study import Endpoint, ModelSpec
+from perdure.study.pricing import price_of
 
 
-def host_for(models: Mapping[str, ModelSpec]) -> InferenceHost:
+def host_for(models: Mapping[str, ModelSpec], currency: str) -> InferenceHost:
     """Make the inference host of a run. `models` maps each role to the model that answers it.
 
-    Limits and patience are those of the first model: they hold for the whole run.
+    Limits and patience are those of the first model: they hold for the whole run. `currency` is
+    the study's: what a provider states in another one is not read.
 
     Raises:
         UsageError: a model cannot be made ready, with the line that mends it.
@@ -32,13 +34,13 @@ def host_for(models: Mapping[str, ModelSpec]) -> InferenceHost:
     for role, spec in models.items():
         identity = hash_hex(spec)
         if identity not in providers:
-            providers[identity] = provider_for(spec)
-        respondents[role] = Respondent(providers[identity], spec.price)
+            providers[identity] = provider_for(spec, currency)
+        respondents[role] = Respondent(providers[identity], price_of(spec))
     endpoint = next(iter(models.values())).endpoint
     return InferenceHost(respondents, retry=_patience(endpoint), limits=_limits(endpoint))
 
 
-def provider_for(spec: ModelSpec) -> Provider:
+def provider_for(spec: ModelSpec, currency: str) -> Provider:
     """Make the provider of a model. Nothing is sent or loaded yet.
 
     Raises:
@@ -54,13 +56,18 @@ def provider_for(spec: ModelSpec) -> Provider:
             return BaselineProvider(spec.pin.rule)
         case "http":
             from perdure.inference.http import HttpProvider, HttpSettings  # noqa: PLC0415
+            from perdure.inference.http.billing import Billing, states_cost  # noqa: PLC0415
 
             settings = HttpSettings(
                 base_url=spec.endpoint.base_url,
                 key_env=spec.endpoint.key_env,
                 key_file=spec.endpoint.key_file,
             )
-            return HttpProvider(settings, spec.pin, environment=os.environ)
+            billing = Billing(
+                states_cost=states_cost(spec.endpoint.base_url, spec.price_as, currency),
+                is_by_table=spec.price_source is not None,
+            )
+            return HttpProvider(settings, spec.pin, environment=os.environ, billing=billing)
         case "local":
             from perdure.inference.local import LocalProvider, LocalSettings  # noqa: PLC0415
 

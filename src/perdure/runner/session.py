@@ -25,6 +25,7 @@ from perdure.runner.governor import Governor
 from perdure.runner.meter import OBSERVE_EVERY_S, Meter, Observer, progress
 from perdure.runner.port import ModelHost, TickReport
 from perdure.runner.signals import stopping
+from perdure.runner.spending import Spending
 from perdure.runner.worker import RecallWorld, StartWorld, drive
 from perdure.runner.world_run import WorldRun
 from perdure.study.identity import Cell
@@ -61,6 +62,7 @@ class Session:
     registry: RunRegistry
     partitions: Partitions
     clock: Clock
+    spending: Spending
     observer: Observer | None = None
     folder: Path | None = None
     log: tuple[LogPayload, ...] = ()
@@ -74,7 +76,12 @@ async def conduct(session: Session) -> RunResult:
         StorageError: what happened could not be recorded.
 
     """
-    governor = Governor(session.registry, skew=session.config.study.skew, log=session.log)
+    governor = Governor(
+        session.registry,
+        skew=session.config.study.skew,
+        spending=session.spending,
+        log=session.log,
+    )
     meter = _meter(session, governor)
     loop = asyncio.get_running_loop()
     working = loop.create_task(
@@ -173,12 +180,13 @@ def _meter(session: Session, governor: Governor) -> Meter:
         return progress(
             session.registry.worlds,
             governor.outcomes,
-            outside=governor.outside,
+            spent=session.spending.spent,
             calls=stats.calls,
             in_flight=stats.in_flight,
             retries=stats.retries,
             currency=session.config.study.currency,
             elapsed_s=elapsed_s,
+            worked_s=session.spending.worked_s,
         )
 
     return Meter(read, folder=session.folder, clock=session.clock, observer=session.observer)

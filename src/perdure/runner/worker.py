@@ -13,11 +13,12 @@ from collections.abc import Awaitable, Callable, Sequence
 import msgspec
 
 from perdure.base.crashpoints import crashpoint
+from perdure.base.errors import BudgetReachedError
 from perdure.records.registry import WorldOutcome, WorldState
 from perdure.records.scenario import Header
 from perdure.runner.endings import outcome_of
 from perdure.runner.failure_log import FailureLog
-from perdure.runner.port import GovernorPort, TickReport
+from perdure.runner.port import GovernorPort, TickPaused, TickReport
 from perdure.runner.world_run import WorldRun
 
 StartWorld = Callable[[Header], Awaitable[WorldRun]]
@@ -99,7 +100,22 @@ async def _ticks(world: WorldRun, governor: GovernorPort) -> None:
         opened = await governor.open_tick(world_id, tick)
         if opened is None:
             return
-        report = await world.run_tick(tick, opened)
+        if isinstance(opened, TickPaused):
+            await _pause(world, opened, governor)
+            return
+        try:
+            report = await world.run_tick(tick, opened)
+        except BudgetReachedError as error:
+            await _pause(world, await governor.ceiling_reached(world_id, error.limit), governor)
+            raise
         await governor.tick_closed(report)
         await world.give_up(tick)
     crashpoint("world.completed")
+
+
+async def _pause(world: WorldRun, paused: TickPaused, governor: GovernorPort) -> None:
+    """Record that the run is paused, unless the world's record says so already."""
+    if paused.is_due:
+        head = await world.pause(paused)
+        crashpoint("pause.after-append")
+        await governor.pause_recorded(world.header.world_id, head)

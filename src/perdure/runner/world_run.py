@@ -8,7 +8,7 @@ scoring and encoding run off the event loop, so that no other world's calls wait
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 import msgspec
@@ -16,24 +16,27 @@ import msgspec
 from perdure.agent import Agent
 from perdure.base.canonical import hash_hex
 from perdure.base.crashpoints import crashpoint
-from perdure.base.errors import MovedError, PluginError
+from perdure.base.errors import BudgetReachedError, MovedError, PluginError
 from perdure.elicitation import score
-from perdure.records.events import Batch, Cost
+from perdure.records.events import Batch, Cost, Event, Head
 from perdure.records.journal import TickOpening
 from perdure.records.outcome import Outcome, Scored, TurnDone, TurnFailed
 from perdure.records.persona import Persona
 from perdure.records.presentation import Need, NeedAnswer, Plan, TurnJob, WorldDelta
 from perdure.records.scenario import Header
+from perdure.runner.bill import Bill
 from perdure.runner.calls import TickCalls, TickModels
 from perdure.runner.carried import Carried
-from perdure.runner.compose import TickResult, compose
+from perdure.runner.compose import TickResult, compose, pause
 from perdure.runner.difference import first_difference
 from perdure.runner.endings import blame, no_quorum, refusal, require_outcomes, theirs
+from perdure.runner.ladder import recorded
 from perdure.runner.ledger import spend_of
 from perdure.runner.past import PastTick, past_ticks
-from perdure.runner.port import ModelHost, TickDropped, TickOpened, TickReport
+from perdure.runner.port import ModelHost, TickDropped, TickOpened, TickPaused, TickReport
 from perdure.runner.quorum import shortfall, unanswered
 from perdure.trace.port import Partition, Reading
+from perdure.trace.rungs import Rungs, recorded_after
 from perdure.world import World, check_delta
 
 _PROBLEMS_SHOWN = 3
@@ -60,6 +63,7 @@ class WorldRun:
         self._header_hash = hash_hex(header)
         self._carried = Carried(header, personas)
         self._calls: TickCalls | None = None
+        self._rungs: Rungs = ()
 
     @property
     def open_tick(self) -> TickDropped | None:
@@ -105,20 +109,28 @@ class WorldRun:
         world_id = self.header.world_id
         report = TickReport(world_id=world_id, tick=-1, head=self.partition.head)
         done = self.partition.head.tick == self.header.scenario.horizon - 1
-        for past in past_ticks(reading.events(world_id), partial(reading.blob, world_id)):
+        bill = Bill()
+        for past in past_ticks(
+            self._watched(reading.events(world_id)), partial(reading.blob, world_id)
+        ):
             if not done:
                 self._step_again(past)
                 self._carried.relive(past)
+            bill.add(past.costs)
             report = msgspec.structs.replace(
                 report,
                 tick=past.tick,
                 turns=report.turns + len(past.turns),
                 turns_failed=report.turns_failed + past.turns_failed,
                 calls=report.calls + past.calls,
-                cost=report.cost + past.spend.known,
-                unknown_costs=report.unknown_costs + past.spend.unknown,
             )
-        return report
+        return bill.on(msgspec.structs.replace(report, rungs=self._rungs))
+
+    def _watched(self, events: Iterable[Event]) -> Iterator[Event]:
+        """Pass events on, and follow which rungs they record: a pause is in no tick."""
+        for event in events:
+            self._rungs = recorded_after(self._rungs, event.tick, event.payload)
+            yield event
 
     def _step_again(self, past: PastTick) -> None:
         turns = self._carried.turns
@@ -164,6 +176,7 @@ class WorldRun:
             (outcome, [call for _, call in calls.by_job[job.index]])
             for job, outcome in zip(jobs, outcomes, strict=True)
         )
+        self._require_not_refused(tick)
         self._require_not_stopped(tick)
         short = shortfall(len(jobs), causes, self.header.quorum)
         if short is not None:
@@ -182,6 +195,7 @@ class WorldRun:
                 calls=calls.by_job,
                 unanswered=len(causes),
                 last=tick == self.header.scenario.horizon - 1,
+                due=opened.due,
             )
             return scores, compose(result, self.partition.head, self.header.pins)
 
@@ -189,9 +203,20 @@ class WorldRun:
         crashpoint("tick.before-append")
         await self.partition.append(batch, epoch=opened.epoch, log_head=opened.log_head)
         self._calls = None
+        self._rungs = recorded(self._rungs, tick, opened.due)
         crashpoint("tick.after-append")
         self._carried.live(jobs, outcomes, scores)
         return await self._report(tick, batch, outcomes, calls)
+
+    async def pause(self, paused: TickPaused) -> Head:
+        """Record that the run is paused before the world's next tick.
+
+        Raises:
+            StorageError: it could not be written.
+
+        """
+        batch = pause(self.partition.head)
+        return await self.partition.append(batch, epoch=paused.epoch, log_head=paused.log_head)
 
     async def give_up(self, tick: int) -> None:
         """Let the journal forget a tick that is in the record and charged.
@@ -224,6 +249,7 @@ class WorldRun:
         world, place = self.header.scenario.world, self._place(tick)
         needs, delta = await theirs(world, place, ask_or_step)
         answers = await calls.answer(needs)
+        self._require_not_refused(tick)
         self._require_not_stopped(tick)
         if needs:
             step = partial(self._world.step, tick, turns, plan, answers)
@@ -263,27 +289,39 @@ class WorldRun:
         if cause is not None:
             raise refusal(cause, self._place(tick))
 
+    def _require_not_refused(self, tick: int) -> None:
+        """Hold a tick in which a call was refused: it is missing, whatever came of its turn."""
+        limit = self._host.refusal(self.header.world_id, tick)
+        if limit is not None:
+            raise BudgetReachedError(
+                f"The budget has no room for a call of this tick ({limit}).",
+                limit=limit,
+                where=self._place(tick),
+                remedy="The tick is not kept; closed ticks are, and so are its finished calls.",
+            )
+
     def _place(self, tick: int | None = None) -> str:
         return f"world {self.header.world_id}" + ("" if tick is None else f", tick {tick}")
 
     async def _report(
         self, tick: int, batch: Batch, outcomes: Sequence[Outcome], calls: TickCalls
     ) -> TickReport:
-        spend = spend_of(event.payload for event in batch.events if isinstance(event.payload, Cost))
         failed = sum(isinstance(outcome, TurnFailed) for outcome in outcomes)
         world_id, used = self.header.world_id, {result.key for result in calls.results()}
-        return TickReport(
+        bill = Bill()
+        bill.add(event.payload for event in batch.events if isinstance(event.payload, Cost))
+        report = TickReport(
             world_id=world_id,
             tick=tick,
             head=self.partition.head,
             turns=len(outcomes) - failed,
             turns_failed=failed,
             calls=sum(len(results) for results in calls.by_job.values()),
-            cost=spend.known,
-            unknown_costs=spend.unknown,
+            rungs=self._rungs,
             lost=await self._host.lost(world_id, tick),
             orphaned=await self._host.orphans(world_id, tick, used),
         )
+        return bill.on(report)
 
 
 def _scores(jobs: Sequence[TurnJob], outcomes: Sequence[Outcome]) -> tuple[Scored | None, ...]:

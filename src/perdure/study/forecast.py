@@ -1,4 +1,4 @@
-"""What a study will take before anything is spent: worlds, calls, tokens, money, concurrency.
+"""What a study will take before anything is spent: worlds, calls, tokens, money, time.
 
 Pure. Numbers of calls follow from the schedule of the survey world and the persona agent; with a
 world or an agent of the user's own they are what ours would do, and `own_parts` says so. Tokens
@@ -8,27 +8,26 @@ are estimated from the length of the texts.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from fractions import Fraction
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 
-from perdure.base import money
+from perdure.base.money import NANO
 from perdure.records.record import Record
-from perdure.records.scenario import AgentSettings, Scenario
 from perdure.records.study import ModelSpec, Study
-from perdure.records.usage import Price
+from perdure.records.usage import Usage
 from perdure.study.identity import Cell
 from perdure.study.lengths import Lengths, lengths
+from perdure.study.pricing import amount_of, most_for, price_of
+from perdure.study.schedule import REFLECTIONS, TURNS, Kind, Schedule
 
-TURN = "turn"
-REFLECTION = "reflection"
-
-_FREE = ("baseline", "local")
+DEAR = NANO
 
 
 class CallForecast(Record):
     """The calls of one purpose, over all worlds. Tokens are of one call.
 
-    `typical_cost` is the price of one expected call in nano-units, absent if the model has none.
+    `typical_cost` is the price of one expected call in nano-units, and `worst_cost` the most that
+    one attempt can cost; both are absent if the model has no price.
     """
 
     purpose: str
@@ -41,6 +40,12 @@ class CallForecast(Record):
     input_tokens_worst: int
     output_tokens_worst: int
     typical_cost: int | None = None
+    worst_cost: int | None = None
+
+    @property
+    def is_dear(self) -> bool:
+        """Whether one typical call costs more than one unit of the currency."""
+        return (self.typical_cost or 0) > DEAR
 
 
 class WorldForecast(Record):
@@ -54,12 +59,31 @@ class WorldForecast(Record):
     turns_worst: int
 
 
+class TickForecast(Record):
+    """One tick, over all worlds that are to live it, at full activation.
+
+    `turns` and `reflections` are the calls to expect. Expected costs are in nano-units, apart for
+    what nothing thins (`wave`), for what activation thins (`active`), and for optional work;
+    absent if a call of the tick has no known price.
+    """
+
+    tick: int
+    is_wave: bool
+    turns: float
+    reflections: float
+    calls_worst: int
+    wave: int | None = None
+    active: int | None = None
+    optional: int | None = None
+
+
 class Forecast(Record):
     """A study's forecast. Money is in nano-units, absent if any call of it has no known price.
 
     `attempts_worst` counts every retry that the limits allow, and `cost_worst` pays for all of
     them. `widest_tick` is how many calls the widest tick has over all worlds: more calls in flight
-    than that are of no use. `seconds` is absent where no rate is known.
+    than that are of no use. `ticks` are those with any call, in order. `seconds` is absent where
+    no rate is known, and `seconds_worst` where nothing limits how long a call may take.
     """
 
     personas: int
@@ -68,76 +92,170 @@ class Forecast(Record):
     calls_total: int
     calls_worst: int
     attempts_worst: int
+    tokens: int
+    tokens_worst: int
     widest_tick: int
     currency: str
+    ticks: tuple[TickForecast, ...] = ()
     cost: int | None = None
     cost_worst: int | None = None
     seconds: float | None = None
+    seconds_worst: float | None = None
     own_parts: bool = False
 
 
+class Pace(Record):
+    """How fast calls were made, measured: seconds that one call takes, and at most in flight."""
+
+    call_s: float
+    in_flight_max: int
+
+
 def forecast(
-    study: Study, cells: tuple[Cell, ...], *, personas: int, calls_per_s: float | None = None
+    study: Study,
+    cells: tuple[Cell, ...],
+    *,
+    personas: int,
+    pace: Pace | None = None,
+    costs: Mapping[Kind, int] | None = None,
 ) -> Forecast:
     """Forecast a study over its cells, for that many personas.
 
-    `calls_per_s` is a measured rate, if there is one; a limit of requests per minute is another.
+    `pace` and `costs` (by role and purpose, what one call costs) are measured, if there are any.
     """
-    sizes = lengths(study)
     worlds = tuple(_world(cell, personas) for cell in cells)
-    calls = tuple(
-        part
-        for part in (
-            _turns(study, worlds, sizes),
-            _reflections(study, cells, personas, sizes),
-        )
-        if part.calls_worst
-    )
-    total = sum(part.calls for part in calls)
-    costs = [_cost(part, study, part.calls, worst=False) for part in calls]
-    worsts = [_cost(part, study, _attempts(part, study), worst=True) for part in calls]
+    counted = _count(study, cells, personas)
+    calls = _calls(study, worlds, counted, costs or {})
+    ticks = tuple(_tick(tick, counted[tick], calls) for tick in sorted(counted))
+    attempts = 1 + _retries(study)
     return Forecast(
         personas=personas,
         worlds=worlds,
         calls=calls,
-        calls_total=total,
+        calls_total=sum(part.calls for part in calls),
         calls_worst=sum(part.calls_worst for part in calls),
-        attempts_worst=sum(_attempts(part, study) for part in calls),
-        widest_tick=_widest(cells, personas),
+        attempts_worst=attempts * sum(part.calls_worst for part in calls),
+        tokens=sum(part.calls * (part.input_tokens + part.output_tokens) for part in calls),
+        tokens_worst=sum(
+            attempts * part.calls_worst * (part.input_tokens_worst + part.output_tokens_worst)
+            for part in calls
+        ),
+        widest_tick=max((math.ceil(tick.turns) for tick in ticks), default=0),
         currency=study.currency,
-        cost=_sum(costs),
-        cost_worst=_sum(worsts),
-        seconds=_seconds(study, calls, total, calls_per_s),
+        ticks=ticks,
+        cost=_sum(_times(part.typical_cost, part.calls) for part in calls),
+        cost_worst=_sum(_times(part.worst_cost, attempts * part.calls_worst) for part in calls),
+        seconds=_seconds(study, ticks, pace),
+        seconds_worst=_seconds_worst(study, ticks),
         own_parts=_own_parts(study),
     )
 
 
-def reflections(scenario: Scenario, agent: AgentSettings) -> tuple[Fraction, int]:
-    """Count the reflections of one persona in one world: expected, and at most.
+def call_costs(study: Study) -> dict[Kind, tuple[int | None, int | None]]:
+    """Price one call of each kind: a typical one, and the most that an attempt can cost.
 
-    A persona reflects after every `reflect_every` turns that showed it something; how many such
-    turns it has follows a binomial distribution. At most, every reflection fails and is tried
-    again after each later turn.
+    Costs are in nano-units, absent where the model has no known price.
     """
-    if agent.reflect_every <= 0:
-        return Fraction(0), 0
-    shown = len(scenario.exposures)
-    worst = max(0, shown - agent.reflect_every + 1)
-    chance = Fraction(scenario.activation).limit_denominator(10_000)
-    if chance in {0, 1} or shown > 1_000:  # noqa: PLR2004 - beyond it the mean says enough
-        expected = Fraction(math.floor(shown * chance), 1) // agent.reflect_every
-        return Fraction(expected), worst
-    mean = sum(
-        (
-            math.comb(shown, turns)
-            * chance**turns
-            * (1 - chance) ** (shown - turns)
-            * (turns // agent.reflect_every)
-            for turns in range(shown + 1)
-        ),
-        start=Fraction(0),
+    sizes = lengths(study)
+    return {
+        kind: _priced(study, kind, size)
+        for kind, size in _sizes(sizes).items()
+        if kind[0] in study.models
+    }
+
+
+class _Counted:
+    """The calls of one tick, over the worlds: to expect, and at most."""
+
+    def __init__(self) -> None:
+        self.wave = 0.0
+        self.active = 0.0
+        self.optional = 0.0
+        self.most: Counter[Kind] = Counter()
+
+    def add(self, schedule: Schedule, tick: int, personas: int, worlds: int) -> None:
+        """Add a tick of so many worlds that have one schedule."""
+        expected = schedule.expected(tick, personas)
+        asked = personas if schedule.is_wave(tick) else 0
+        self.wave += worlds * asked
+        self.active += worlds * (expected.get(TURNS, 0.0) - asked)
+        self.optional += worlds * expected.get(REFLECTIONS, 0.0)
+        for kind, count in schedule.most(tick, personas).items():
+            self.most[kind] += worlds * count
+
+
+def _count(study: Study, cells: tuple[Cell, ...], personas: int) -> dict[int, _Counted]:
+    worlds = Counter(cell.entry.scenario for cell in cells)
+    scenarios = {cell.entry.scenario: cell.header.scenario for cell in cells}
+    counted: dict[int, _Counted] = defaultdict(_Counted)
+    for name, scenario in scenarios.items():
+        schedule = Schedule(scenario, study.agent)
+        for tick in schedule.ticks:
+            counted[tick].add(schedule, tick, personas, worlds[name])
+    return counted
+
+
+def _calls(
+    study: Study,
+    worlds: tuple[WorldForecast, ...],
+    counted: Mapping[int, _Counted],
+    measured: Mapping[Kind, int],
+) -> tuple[CallForecast, ...]:
+    costs, sizes = call_costs(study), _sizes(lengths(study))
+    expected = {
+        TURNS: sum(world.turns for world in worlds),
+        REFLECTIONS: round(sum(tick.optional for tick in counted.values())),
+    }
+    most = sum((tick.most for tick in counted.values()), start=Counter[Kind]())
+    return tuple(
+        CallForecast(
+            purpose=kind[1],
+            role=kind[0],
+            model=study.models[kind[0]].pin.model,
+            calls=expected[kind],
+            calls_worst=most[kind],
+            input_tokens=sizes[kind][0],
+            output_tokens=_output(study),
+            input_tokens_worst=sizes[kind][1],
+            output_tokens_worst=study.agent.answer_tokens_max,
+            typical_cost=measured.get(kind, costs[kind][0]),
+            worst_cost=costs[kind][1],
+        )
+        for kind in (TURNS, REFLECTIONS)
+        if most[kind]
     )
-    return mean, worst
+
+
+def _tick(tick: int, counted: _Counted, calls: tuple[CallForecast, ...]) -> TickForecast:
+    costs = {(part.role, part.purpose): part.typical_cost for part in calls}
+    return TickForecast(
+        tick=tick,
+        is_wave=counted.wave > 0,
+        turns=counted.wave + counted.active,
+        reflections=counted.optional,
+        calls_worst=counted.most.total(),
+        wave=_times(costs.get(TURNS), counted.wave),
+        active=_times(costs.get(TURNS), counted.active),
+        optional=_times(costs.get(REFLECTIONS), counted.optional),
+    )
+
+
+def _sizes(sizes: Lengths) -> dict[Kind, tuple[int, int]]:
+    return {
+        TURNS: (sizes.turn, sizes.turn_worst),
+        REFLECTIONS: (sizes.reflection, sizes.reflection_worst),
+    }
+
+
+def _output(study: Study) -> int:
+    return max(study.agent.answer_tokens_max // 2, 1)
+
+
+def _priced(study: Study, kind: Kind, size: tuple[int, int]) -> tuple[int | None, int | None]:
+    price = price_of(study.models[kind[0]])
+    typical = Usage(input_fresh=size[0], output=_output(study))
+    worst = Usage(input_fresh=size[1], output=study.agent.answer_tokens_max)
+    return amount_of(typical, price), most_for(worst, price)
 
 
 def _world(cell: Cell, personas: int) -> WorldForecast:
@@ -153,102 +271,56 @@ def _world(cell: Cell, personas: int) -> WorldForecast:
     )
 
 
-def _turns(study: Study, worlds: tuple[WorldForecast, ...], sizes: Lengths) -> CallForecast:
-    return _part(
-        study,
-        purpose=TURN,
-        role="tier_a",
-        calls=sum(world.turns for world in worlds),
-        calls_worst=sum(world.turns_worst for world in worlds),
-        sizes=(sizes.turn, sizes.turn_worst),
+def _retries(study: Study) -> int:
+    """Say how often a call is tried again. The limits of the first model hold for the whole run."""
+    first = _first(study)
+    return first.endpoint.retries_max if _is_sent(first) else 0
+
+
+def _first(study: Study) -> ModelSpec:
+    return next(iter(study.models.values()))
+
+
+def _is_sent(spec: ModelSpec) -> bool:
+    return spec.pin.provider == "http"
+
+
+def _times(cost: int | None, count: float) -> int | None:
+    """Multiply a cost; nothing of something unknown costs nothing."""
+    if not count:
+        return 0
+    return None if cost is None else math.ceil(cost * count)
+
+
+def _sum(amounts: Iterable[int | None]) -> int | None:
+    known = list(amounts)
+    return None if None in known else sum(amount for amount in known if amount is not None)
+
+
+def _seconds(study: Study, ticks: tuple[TickForecast, ...], pace: Pace | None) -> float | None:
+    """Say how long the ticks take one after another, at a measured pace or a limited one."""
+    limit = _first(study).endpoint.requests_per_minute
+    total = sum(tick.turns + tick.reflections for tick in ticks)
+    limited = total * 60 / limit if limit else None
+    if pace is None:
+        return limited
+    # A persona's reflection waits for its turn, so a tick takes one call's time or two at least.
+    rounds = sum(
+        max((tick.turns + tick.reflections) / pace.in_flight_max, 2.0 if tick.reflections else 1.0)
+        for tick in ticks
     )
+    return max(pace.call_s * rounds, limited or 0.0)
 
 
-def _reflections(
-    study: Study, cells: tuple[Cell, ...], personas: int, sizes: Lengths
-) -> CallForecast:
-    by_scenario = {scenario.id: reflections(scenario, study.agent) for scenario in study.scenarios}
-    expected = sum((by_scenario[cell.entry.scenario][0] for cell in cells), start=Fraction(0))
-    worst = sum(by_scenario[cell.entry.scenario][1] for cell in cells)
-    return _part(
-        study,
-        purpose=REFLECTION,
-        role="tier_b",
-        calls=round(personas * expected),
-        calls_worst=personas * worst,
-        sizes=(sizes.reflection, sizes.reflection_worst),
-    )
-
-
-def _part(
-    study: Study, *, purpose: str, role: str, calls: int, calls_worst: int, sizes: tuple[int, int]
-) -> CallForecast:
-    spec = study.models[role]
-    output_worst = study.agent.answer_tokens_max
-    output = max(output_worst // 2, 1)
-    return CallForecast(
-        purpose=purpose,
-        role=role,
-        model=spec.pin.model,
-        calls=calls,
-        calls_worst=calls_worst,
-        input_tokens=sizes[0],
-        output_tokens=output,
-        input_tokens_worst=sizes[1],
-        output_tokens_worst=output_worst,
-        typical_cost=_call_cost(spec, sizes[0], output),
-    )
-
-
-def _call_cost(spec: ModelSpec, input_tokens: int, output_tokens: int) -> int | None:
-    price = spec.price
-    if price is None:
-        return 0 if spec.pin.provider in _FREE else None
-    dearest = max(price.input_fresh, price.cache_write or 0)
-    full = Price(input_fresh=dearest, output=price.output)
-    return money.price_tokens(input_tokens, full.input_fresh) + money.price_tokens(
-        output_tokens, full.output
-    )
-
-
-def _cost(part: CallForecast, study: Study, calls: int, *, worst: bool) -> int | None:
-    if not worst:
-        return None if part.typical_cost is None else part.typical_cost * calls
-    spec = study.models[part.role]
-    each = _call_cost(spec, part.input_tokens_worst, part.output_tokens_worst)
-    return None if each is None else each * calls
-
-
-def _attempts(part: CallForecast, study: Study) -> int:
-    spec = study.models[part.role]
-    retries = spec.endpoint.retries_max if spec.pin.provider == "http" else 0
-    return part.calls_worst * (1 + retries)
-
-
-def _sum(amounts: list[int | None]) -> int | None:
-    known = [amount for amount in amounts if amount is not None]
-    return sum(known) if len(known) == len(amounts) else None
-
-
-def _widest(cells: tuple[Cell, ...], personas: int) -> int:
-    ticks: Counter[int] = Counter()
-    for cell in cells:
-        scenario = cell.header.scenario
-        ticks.update(dict.fromkeys(scenario.waves, personas))
-        active = math.ceil(personas * scenario.activation)
-        ticks.update({int(tick): active for tick in scenario.exposures})
-    return max(ticks.values(), default=0)
-
-
-def _seconds(
-    study: Study, calls: tuple[CallForecast, ...], total: int, calls_per_s: float | None
-) -> float | None:
-    if calls_per_s is not None and calls_per_s > 0:
-        return total / calls_per_s
-    limits = {study.models[part.role].endpoint.requests_per_minute for part in calls}
-    if limits and all(limits):
-        return total * 60 / min(limits)
-    return None
+def _seconds_worst(study: Study, ticks: tuple[TickForecast, ...]) -> float | None:
+    """Say how long the ticks can take, if every call takes all the time that it may."""
+    if not all(_is_sent(spec) for spec in study.models.values()):
+        return None
+    endpoint = _first(study).endpoint
+    rounds = sum(math.ceil(tick.calls_worst / endpoint.concurrency_max) for tick in ticks)
+    attempts = (1 + endpoint.retries_max) * sum(tick.calls_worst for tick in ticks)
+    waiting = attempts * 60 / endpoint.requests_per_minute if endpoint.requests_per_minute else 0.0
+    return rounds * endpoint.deadline_s + waiting
 
 
 def _own_parts(study: Study) -> bool:

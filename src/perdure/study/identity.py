@@ -13,6 +13,7 @@ from perdure.records.record import Record
 from perdure.records.registry import WorldEntry
 from perdure.records.scenario import Header, Scenario, Variant
 from perdure.records.study import Study
+from perdure.study.pricing import price_of
 
 HEADER_FORMAT = 1
 
@@ -50,6 +51,7 @@ def input_hashes(study: Study, population: Population, held_out: HeldOut) -> dic
         "scenarios": canonical.hash_hex([study.variants, study.scenarios]),
         "seeds": canonical.hash_hex(study.seeds),
         "pins": canonical.hash_hex({role: spec.pin for role, spec in study.models.items()}),
+        "prices": canonical.hash_hex({role: price_of(spec) for role, spec in study.models.items()}),
         "agent": canonical.hash_hex(study.agent),
         "settings": canonical.hash_hex(
             {"currency": study.currency, "quorum": study.quorum, "skew": study.skew}

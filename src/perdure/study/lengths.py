@@ -1,12 +1,13 @@
 """How long the prompts of a study are, estimated from its texts before any is written.
 
-Pure. A token is taken as four characters on average, and as two at worst.
+Pure. A token is taken as four characters on average, and at worst as one byte of the text, as it
+is where calls are reserved.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from perdure.records.persona import AttributeSpec
@@ -14,12 +15,13 @@ from perdure.records.scenario import Question
 from perdure.records.study import Study
 
 _CHARACTERS = 4
-_CHARACTERS_WORST = 2
 _FRAME = 500
 _MEMORY = 200
 _MEMORY_WORST = 700
 _NUMBER = 6
 _TEXT = 40
+
+Measure = Callable[[str], int]
 
 
 @dataclass(frozen=True)
@@ -34,34 +36,46 @@ class Lengths:
 
 def lengths(study: Study) -> Lengths:
     """Estimate the input tokens of a study's calls."""
-    shared = len(study.brief.title) + len(study.brief.text) + _FRAME
-    shared += max((len(variant.description) for variant in study.variants), default=0)
-    typical = shared + sum(_attribute(spec, worst=False) for spec in study.ontology.attributes)
-    worst = shared + sum(_attribute(spec, worst=True) for spec in study.ontology.attributes)
-    shown = [len(claim.text) for claim in study.brief.claims]
-    asked = [_question(question) for question in study.questions]
     remembered = study.agent.memories_max
     few = min(remembered, max((len(one.exposures) for one in study.scenarios), default=0) / 2)
-    typical += round(_MEMORY * few) + _mean(shown)
-    worst += _MEMORY_WORST * remembered + max(shown, default=0)
+    shown = [claim.text for claim in study.brief.claims]
+    typical = _shared(study, len, _mean) + round(_MEMORY * few) + _mean(map(len, shown))
+    worst = _shared(study, _bytes, _most) + _MEMORY_WORST * remembered + _most(map(_bytes, shown))
+    asked = _mean(_question(question, len) for question in study.questions)
+    asked_worst = _most(_question(question, _bytes) for question in study.questions)
     return Lengths(
-        turn=math.ceil((typical + _mean(asked)) / _CHARACTERS),
-        turn_worst=math.ceil((worst + max(asked, default=0)) / _CHARACTERS_WORST),
+        turn=math.ceil((typical + asked) / _CHARACTERS),
+        turn_worst=worst + asked_worst,
         reflection=math.ceil((typical + _MEMORY) / _CHARACTERS),
-        reflection_worst=math.ceil((worst + _MEMORY_WORST) / _CHARACTERS_WORST),
+        reflection_worst=worst + _MEMORY_WORST,
     )
 
 
-def _attribute(spec: AttributeSpec, *, worst: bool) -> int:
-    words = [len(text) for text in spec.scale.values()]
-    value = _TEXT if spec.text else _NUMBER
-    if words:
-        value = max(words) if worst else _mean(words)
-    return len(spec.label) + len(spec.unit) + value + 4
+def _shared(study: Study, measure: Measure, choose: Callable[[Iterable[int]], int]) -> int:
+    """Measure what every prompt of a persona has: the brief, a variant, who the persona is."""
+    told = measure(study.brief.title) + measure(study.brief.text) + _FRAME
+    variant = _most(measure(variant.description) for variant in study.variants)
+    return told + variant + sum(_attribute(s, measure, choose) for s in study.ontology.attributes)
 
 
-def _question(question: Question) -> int:
-    return len(question.text) + sum(len(choice.label) + 3 for choice in question.choices)
+def _attribute(
+    spec: AttributeSpec, measure: Measure, choose: Callable[[Iterable[int]], int]
+) -> int:
+    value = choose(map(measure, spec.scale.values())) if spec.scale else 0
+    value = value or (_TEXT if spec.text else _NUMBER)
+    return measure(spec.label) + measure(spec.unit) + value + 4
+
+
+def _question(question: Question, measure: Measure) -> int:
+    return measure(question.text) + sum(measure(choice.label) + 3 for choice in question.choices)
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def _most(values: Iterable[int]) -> int:
+    return max(values, default=0)
 
 
 def _mean(values: Iterable[int]) -> int:

@@ -11,6 +11,7 @@ from perdure.base.errors import InvalidStudyError
 from perdure.records.study import Study
 from perdure.study import files
 from perdure.study.findings import Findings
+from perdure.study.money_flags import budgeted
 from perdure.study.overrides import Overrides, chosen, drawn
 from perdure.study.parse import Parsed, parse
 from perdure.study.yaml_reader import BYTES_MAX
@@ -58,6 +59,7 @@ def settle(examined: Examined, overrides: Overrides) -> Study:
         study,
         population=drawn(study.population, overrides),
         models=chosen(study.models, examined.parsed.roles, overrides),
+        budget=budgeted(study.budget, overrides.budget),
     )
 
 

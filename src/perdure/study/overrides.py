@@ -13,6 +13,7 @@ from perdure.records.scenario import ModelPin
 from perdure.records.study import ModelSpec, PopulationSpec
 from perdure.study import files, schema
 from perdure.study.findings import quoted, suggestion
+from perdure.study.money_flags import price_as_given, price_given
 from perdure.study.read_models import (
     BASELINE,
     HTTP,
@@ -36,6 +37,9 @@ class Overrides(Record):
     key_env: str = ""
     key_file: str = ""
     weights: str = ""
+    price: str = ""
+    price_as: str = ""
+    budget: str = ""
 
     def flags(self) -> dict[str, str]:
         """Name the flags that were given, as on the command line, with their values."""
@@ -127,7 +131,8 @@ def _applied(spec: ModelSpec, overrides: Overrides) -> ModelSpec:
 
 
 def _http(spec: ModelSpec, overrides: Overrides) -> ModelSpec:
-    pin, price = spec.pin, spec.price
+    pin = spec.pin
+    price, price_as, bound = spec.price, spec.price_as, spec.price_bound
     if overrides.model_name and overrides.model_name != pin.model:
         if floating(overrides.model_name):
             raise UsageError(
@@ -135,14 +140,19 @@ def _http(spec: ModelSpec, overrides: Overrides) -> ModelSpec:
                 remedy="Give the exact name of one version.",
             )
         # Another model's served names and price say nothing about this one.
-        pin, price = ModelPin(provider=HTTP, model=overrides.model_name), None
+        pin = ModelPin(provider=HTTP, model=overrides.model_name)
+        price, price_as, bound = None, "", None
+    if overrides.price:
+        price, price_as, bound = price_given(overrides.price), "", None
+    if overrides.price_as:
+        price, price_as, bound = None, price_as_given(overrides.price_as), None
     endpoint = msgspec.structs.replace(
         spec.endpoint,
         base_url=overrides.base_url or spec.endpoint.base_url,
         key_env=overrides.key_env or ("" if overrides.key_file else spec.endpoint.key_env),
         key_file=overrides.key_file,
     )
-    return ModelSpec(pin=pin, endpoint=endpoint, price=price)
+    return ModelSpec(pin=pin, endpoint=endpoint, price=price, price_as=price_as, price_bound=bound)
 
 
 def _local(spec: ModelSpec, weights: str) -> ModelSpec:
@@ -157,6 +167,7 @@ def _local(spec: ModelSpec, weights: str) -> ModelSpec:
         pin=ModelPin(provider=LOCAL, model=path.name, file_sha256=digest),
         endpoint=msgspec.structs.replace(spec.endpoint, weights_file=str(path.absolute())),
         price=spec.price,
+        price_bound=spec.price_bound,
     )
 
 
@@ -168,6 +179,8 @@ def _check_used(specs: dict[str, ModelSpec], overrides: Overrides) -> None:
         ("--key-env", overrides.key_env, HTTP),
         ("--key-file", overrides.key_file, HTTP),
         ("--weights", overrides.weights, LOCAL),
+        ("--price", overrides.price, HTTP),
+        ("--price-as", overrides.price_as, HTTP),
     )
     for flag, value, provider in rows:
         if value and provider not in providers:
@@ -177,6 +190,8 @@ def _check_used(specs: dict[str, ModelSpec], overrides: Overrides) -> None:
             )
     if overrides.key_env and overrides.key_file:
         raise UsageError("--key-env and --key-file are both given.", remedy="Give one of them.")
+    if overrides.price and overrides.price_as:
+        raise UsageError("--price and --price-as are both given.", remedy="Give one of them.")
 
 
 def _check_complete(spec: ModelSpec) -> None:

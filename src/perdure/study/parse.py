@@ -9,6 +9,7 @@ from perdure.records.study import Study
 from perdure.study import schema
 from perdure.study.findings import Findings
 from perdure.study.nodes import Node, Table
+from perdure.study.read_budget import read_budget
 from perdure.study.read_content import read_agent, read_brief, read_questions, read_variants
 from perdure.study.read_models import read_models, read_roles, rule_names
 from perdure.study.read_people import People, read_people
@@ -73,6 +74,7 @@ def _study(root: Node, found: Findings) -> Parsed:
     models = read_models(study, rule_names(people.ontology, questions, claims, study))
     roles = read_roles(study, models)
     agent = read_agent(study)
+    budget = read_budget(study)
     draw = population.get(schema.DRAW) if population.has(schema.DRAW) else population
     asked = (
         None
@@ -92,6 +94,7 @@ def _study(root: Node, found: Findings) -> Parsed:
             currency=study.get(schema.CURRENCY),
             quorum=study.get(schema.QUORUM),
             skew=study.get(schema.SKEW),
+            budget=budget,
         )
     )
     return Parsed(

@@ -109,7 +109,9 @@ def _model(named: Named[str, Section], names: RuleNames) -> ModelSpec:
             rule=_rule(section.get(schema.RULE), names) if section.has(schema.RULE) else None,
         ),
         endpoint=_endpoint(section),
-        price=_price(section.get(schema.PRICE)) if section.has(schema.PRICE) else None,
+        price=_price(section, schema.PRICE),
+        price_as=section.get(schema.PRICE_AS),
+        price_bound=_price(section, schema.PRICE_BOUND),
     )
 
 
@@ -134,12 +136,22 @@ def _check_fits(section: Section, provider: str) -> None:
         (schema.ACCEPTS, (HTTP,)),
         (schema.SHA256, (LOCAL,)),
         (schema.PRICE, (HTTP, LOCAL)),
+        (schema.PRICE_AS, (HTTP,)),
+        (schema.PRICE_BOUND, (HTTP, LOCAL)),
         (schema.LIMITS, (HTTP, LOCAL)),
     )
     for field, providers in rows:
         if section.present(field) and provider not in providers:
             wrong = f"`{field.key}` means nothing for the provider `{provider}`."
             section.wrong(field, wrong, "Remove it.")
+    prices = [
+        field
+        for field in (schema.PRICE, schema.PRICE_AS, schema.PRICE_BOUND)
+        if section.present(field)
+    ]
+    for field in prices[1:]:
+        wrong = f"`{section.trail}` has a `{prices[0].key}` and a `{field.key}`."
+        section.wrong(field, wrong, "Keep one of them.")
     if provider == BASELINE and not section.present(schema.RULE):
         wrong = f"`{section.trail}` is a baseline without a rule."
         section.wrong(schema.PROVIDER, wrong, "Write `rule:`; it answers by a declared rule only.")
@@ -164,7 +176,10 @@ def _endpoint(section: Section) -> Endpoint:
     )
 
 
-def _price(section: Section) -> Price:
+def _price(model: Section, field: Field[Section]) -> Price | None:
+    if not model.has(field):
+        return None
+    section = model.get(field)
     return Price(
         input_fresh=section.get(schema.INPUT),
         output=section.get(schema.OUTPUT),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from perdure.records.budget import Ladder
 from perdure.study.kinds import (
     Free,
     ListOf,
@@ -30,6 +31,8 @@ TICKS_MAX = 10_000_000
 TURNS_MAX = 1_000_000_000
 DRAW_MAX = 1_000_000
 CLAIMS_MAX = 1_000
+BUDGET_MAX = 1_000_000_000
+ACCEPTED = "accepted"
 PROVIDERS = ("baseline", "http", "local")
 
 _COLUMN = Text(longest=200)
@@ -294,7 +297,30 @@ PRICE_GROUP = Group(
     (INPUT, OUTPUT, CACHE_READ, CACHE_WRITE),
     "Amounts in the study's currency, per million tokens, exact to nine decimals.",
 )
-PRICE = Field("price", PRICE_GROUP, "What the model costs.", default="unknown, never zero")
+PRICE = Field(
+    "price",
+    PRICE_GROUP,
+    "What the model costs. Write zeros for one that costs nothing.",
+    default="looked up by the address (see [the budget](budget.md)); else unknown, never zero",
+)
+ENTRY = Shaped(
+    pattern=r"[a-z0-9_-]+/[A-Za-z0-9][\w.:/@+ -]*",
+    what="a provider and a model as `genai-prices` names them",
+    such_as="openai/gpt-4o-mini",
+)
+PRICE_AS = Field(
+    "price_as",
+    ENTRY,
+    "Whose price the endpoint charges, where its address does not tell (`http`).",
+    otherwise="",
+    default="the address tells",
+)
+PRICE_BOUND = Field(
+    "price_bound",
+    PRICE_GROUP,
+    "The most that the model may cost. Calls are counted at it, and marked as estimates.",
+    default="none",
+)
 CONCURRENCY = Field(
     "concurrency",
     Whole(1, 10_000),
@@ -390,7 +416,19 @@ RULE_GROUP = Group(
 RULE = Field("rule", RULE_GROUP, "The rule (`baseline`, where it must be there).")
 MODEL_GROUP = Group(
     "model",
-    (PROVIDER, MODEL, ACCEPTS, BASE_URL, KEY_ENV, SHA256, PRICE, LIMITS, RULE),
+    (
+        PROVIDER,
+        MODEL,
+        ACCEPTS,
+        BASE_URL,
+        KEY_ENV,
+        SHA256,
+        PRICE,
+        PRICE_AS,
+        PRICE_BOUND,
+        LIMITS,
+        RULE,
+    ),
     "A model that may speak for the personas. Keys and weights are never named by path here: give "
     "`--key-file` and `--weights`.",
 )
@@ -431,6 +469,72 @@ AGENT_GROUP = Group(
     "agent",
     (AGENT_CLASS, TEMPERATURE, ANSWER_TOKENS, REFLECT_EVERY, MEMORIES, AGENT_SETTINGS),
     "How a persona works.",
+)
+
+# --- budget -------------------------------------------------------------------------------------
+WARN = Field(
+    "warn",
+    Number(0.01, 100),
+    "From this fraction of the amount on, it is said.",
+    otherwise=Ladder().warn,
+    default="`0.8`",
+)
+FREEZE = Field(
+    "freeze",
+    Number(0.01, 100),
+    "From this fraction on, optional work (reflections) is left out.",
+    otherwise=Ladder().freeze,
+    default="`0.95`",
+)
+SUBSAMPLE = Field(
+    "subsample",
+    Number(0.01, 100),
+    "From this fraction on, fewer people are active. What then does not fit pauses the run.",
+    otherwise=Ladder().subsample,
+    default="`1`",
+)
+SHARE = Field(
+    "share",
+    Number(0, 1),
+    "How many of them, as a share of those who would have been; `1` leaves this rung out.",
+    otherwise=Ladder().share,
+    default="`0.4`",
+)
+LADDER_GROUP = Group(
+    "ladder",
+    (WARN, FREEZE, SUBSAMPLE, SHARE),
+    "How a run degrades on the way to its budget. Fractions are of `amount`, in this order.",
+)
+AMOUNT = Field(
+    "amount",
+    Money(BUDGET_MAX),
+    "What the run may spend, in the study's currency. The ladder is measured by it.",
+    default="no limit",
+)
+CEILING = Field(
+    "ceiling",
+    Money(BUDGET_MAX),
+    "What is never exceeded, if it is more than the amount.",
+    default="the amount",
+)
+CALLS = Field(
+    "calls", Whole(1, 10**12), "Calls at most, every attempt counted.", default="no limit"
+)
+TOKENS = Field("tokens", Whole(1, 10**15), "Tokens at most, in and out.", default="no limit")
+HOURS = Field("hours", Number(0.001, 100_000), "Hours at work at most.", default="no limit")
+UNPRICED = Field(
+    "unpriced",
+    Word((ACCEPTED,)),
+    "`accepted` lets models without a price be called. There is then no limit in money, and "
+    "`calls` or `tokens` must be there.",
+    otherwise="",
+    default="a model without a price is refused",
+)
+LADDER_FIELD = Field("ladder", LADDER_GROUP, "How the run degrades.", default="as below")
+BUDGET_GROUP = Group(
+    "budget",
+    (AMOUNT, CEILING, CALLS, TOKENS, HOURS, UNPRICED, LADDER_FIELD),
+    "What a run may spend, over all its worlds and however often it is continued.",
 )
 
 # --- the file -----------------------------------------------------------------------------------
@@ -482,6 +586,7 @@ SKEW = Field(
     otherwise=4,
     default="`4`",
 )
+BUDGET_FIELD = Field("budget", BUDGET_GROUP, "What a run may spend.", default="no limit")
 STUDY = Group(
     "study",
     (
@@ -499,6 +604,7 @@ STUDY = Group(
         ROLES,
         AGENT,
         CURRENCY,
+        BUDGET_FIELD,
         QUORUM,
         SKEW,
     ),
@@ -526,4 +632,6 @@ GROUPS = (
     IDENTIFICATION_GROUP,
     ROLES_GROUP,
     AGENT_GROUP,
+    BUDGET_GROUP,
+    LADDER_GROUP,
 )

@@ -17,6 +17,7 @@ import apsw
 
 from perdure.base.clock import Clock
 from perdure.base.errors import DamagedRecordError, PerdureError, StorageError
+from perdure.base.running_time import RunningTime
 from perdure.trace import guard
 from perdure.trace.failures import is_room, translate, undecodable
 
@@ -24,23 +25,28 @@ Values = Sequence[int | float | str | bytes | None]
 
 # About 4 MB of log before it is copied into the file.
 _CHECKPOINT_PAGES = 1_000
+# Far more than SQLite needs between two questions to its deadline.
+_GAP_MAX_S = 1.0
 
 
 class Deadline:
-    """The time that one query may take; asked by SQLite every few thousand steps."""
+    """The time that one query may take; asked by SQLite every few thousand steps.
+
+    What passes while this process is stopped is no time of the query's.
+    """
 
     def __init__(self, seconds: float, clock: Clock) -> None:
         self._seconds = seconds
         self._clock = clock
-        self._end_s = 0.0
+        self.start()
 
     def start(self) -> None:
         """Begin anew, for the next query."""
-        self._end_s = self._clock.now_s() + self._seconds
+        self._time = RunningTime(self._clock.now_s(), gap_max_s=_GAP_MAX_S)
 
     def is_over(self) -> bool:
         """Say whether the query has had its time."""
-        return self._clock.now_s() > self._end_s
+        return self._time.look(self._clock.now_s()) > self._seconds
 
 
 class Database:

@@ -7,10 +7,11 @@ import os
 from collections.abc import Mapping
 
 from perdure.base.clock import Clock, SystemClock
+from perdure.inference.http.billing import Billing
 from perdure.inference.http.body import chat_body, embed_body
 from perdure.inference.http.key import load_key
 from perdure.inference.http.preflight import verdict
-from perdure.inference.http.reply import read_chat, read_embeddings
+from perdure.inference.http.reply import billed, read_chat, read_embeddings
 from perdure.inference.http.retry_after import parse_retry_after
 from perdure.inference.http.settings import HttpSettings, require_usable
 from perdure.inference.http.status import cause_of_status
@@ -33,8 +34,11 @@ class HttpProvider:
         *,
         environment: Mapping[str, str] | None = None,
         clock: Clock | None = None,
+        billing: Billing | None = None,
     ) -> None:
         """Read the key and get ready to connect; nothing is sent.
+
+        `billing` says how to read what replies say of money, where they do.
 
         Raises:
             UsageError: the base URL is not one that can be used.
@@ -44,6 +48,7 @@ class HttpProvider:
         self._settings = settings
         self._pin = pin
         self._clock = clock or SystemClock()
+        self._billing = billing or Billing()
         self._base_url = require_usable(settings.base_url)
         self._key = load_key(
             os.environ if environment is None else environment,
@@ -90,8 +95,11 @@ class HttpProvider:
         if isinstance(answer, Failure):
             return answer
         if answer.status not in _SUCCESSES:
-            return self._refused(answer)
-        return read_chat(answer.body, self._pin, self._key)
+            return billed(self._refused(answer), answer.body, has_output=True)
+        outcome = read_chat(answer.body, self._pin, self._key, self._billing)
+        if isinstance(outcome, Failure):
+            return billed(outcome, answer.body, has_output=True)
+        return outcome
 
     async def embed(self, request: EmbedRequest, timeout_s: float) -> Vectors | Failure:
         """Make one attempt at a vector per text, within `timeout_s` seconds."""
@@ -100,8 +108,12 @@ class HttpProvider:
         if isinstance(answer, Failure):
             return answer
         if answer.status not in _SUCCESSES:
-            return self._refused(answer)
-        return read_embeddings(answer.body, len(request.texts), self._pin, self._key)
+            return billed(self._refused(answer), answer.body, has_output=False)
+        count = len(request.texts)
+        outcome = read_embeddings(answer.body, count, self._pin, self._key, self._billing)
+        if isinstance(outcome, Failure):
+            return billed(outcome, answer.body, has_output=False)
+        return outcome
 
     def _refused(self, answer: Answer) -> Failure:
         wait_s = parse_retry_after(answer.retry_after, self._clock.wall_s())

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from perdure.base.text import storable
+from perdure.inference.http.billing import Billing, bill
 from perdure.inference.http.key import Key
 from perdure.inference.http.served import is_served_as_pinned
 from perdure.inference.http.status import cause_of_error
@@ -14,6 +15,7 @@ from perdure.inference.http.strict import StrictDecoder
 from perdure.inference.http.usage import normalise_usage
 from perdure.records.request import Failure, FailureCause, FinishReason, Reply, Vectors
 from perdure.records.scenario import ModelPin
+from perdure.records.usage import Usage
 
 _NAME_CHARACTERS_MAX = 200
 _FINISH = {"stop": FinishReason.STOP, "length": FinishReason.LENGTH}
@@ -21,6 +23,7 @@ _FINISH_REFUSED = frozenset({"content_filter", "refusal", "safety"})
 _F32_MAX = 3.4028234663852886e38
 _FINISH_FAILED = "error"
 _OK = 200
+_PLAINLY = Billing()
 _BAD = Failure(cause=FailureCause.BAD_REPLY, status=_OK)
 
 
@@ -39,6 +42,7 @@ class _Chat(msgspec.Struct):
     choices: list[_Choice] | None = None
     model: str | None = None
     usage: Any = None
+    service_tier: Any = None
     error: Any = None
 
 
@@ -54,6 +58,11 @@ class _Embeddings(msgspec.Struct):
     error: Any = None
 
 
+class _Billed(msgspec.Struct):
+    usage: Any = None
+
+
+_billed = StrictDecoder(_Billed, once=("usage", "prompt_tokens", "completion_tokens"))
 _chat = StrictDecoder(
     _Chat,
     once=(
@@ -66,13 +75,18 @@ _chat = StrictDecoder(
         "usage",
         "prompt_tokens",
         "completion_tokens",
+        "total_tokens",
+        "cost",
+        "service_tier",
         "error",
     ),
 )
-_embeddings = StrictDecoder(_Embeddings, once=("data", "model", "usage", "prompt_tokens", "error"))
+_embeddings = StrictDecoder(
+    _Embeddings, once=("data", "model", "usage", "prompt_tokens", "cost", "error")
+)
 
 
-def read_chat(body: bytes, pin: ModelPin, key: Key) -> Reply | Failure:
+def read_chat(body: bytes, pin: ModelPin, key: Key, billing: Billing = _PLAINLY) -> Reply | Failure:
     """Read the body of a chat completion."""
     chat: _Chat | None = _chat.decode(body)
     if chat is None:
@@ -87,13 +101,15 @@ def read_chat(body: bytes, pin: ModelPin, key: Key) -> Reply | Failure:
     if not is_served_as_pinned(pin, served):
         return Failure(cause=FailureCause.WRONG_MODEL, status=_OK, served=served)
     usage, impossible = normalise_usage(chat.usage, has_output=True)
+    billed = bill(usage, billing, tier=chat.service_tier, reported=chat.usage)
     text, finish = said
     return Reply(
         text=key.scrub(storable(text)),
         served=served,
         finish=finish,
-        usage=usage,
-        usage_impossible=impossible,
+        usage=billed.usage,
+        usage_impossible=impossible or billed.impossible,
+        billed=billed.cost,
     )
 
 
@@ -108,7 +124,9 @@ def _only_choice(chat: _Chat) -> _Choice | Failure:
     return choice
 
 
-def read_embeddings(body: bytes, count: int, pin: ModelPin, key: Key) -> Vectors | Failure:
+def read_embeddings(
+    body: bytes, count: int, pin: ModelPin, key: Key, billing: Billing = _PLAINLY
+) -> Vectors | Failure:
     """Read the body of a reply to a request for `count` vectors."""
     reply: _Embeddings | None = _embeddings.decode(body)
     if reply is None:
@@ -122,7 +140,28 @@ def read_embeddings(body: bytes, count: int, pin: ModelPin, key: Key) -> Vectors
     if not is_served_as_pinned(pin, served):
         return Failure(cause=FailureCause.WRONG_MODEL, status=_OK, served=served)
     usage, impossible = normalise_usage(reply.usage, has_output=False)
-    return Vectors(vectors=vectors, served=served, usage=usage, usage_impossible=impossible)
+    billed = bill(usage, billing, tier=None, reported=reply.usage)
+    return Vectors(
+        vectors=vectors,
+        served=served,
+        usage=billed.usage,
+        usage_impossible=impossible or billed.impossible,
+        billed=billed.cost,
+    )
+
+
+def billed(failure: Failure, body: bytes, *, has_output: bool) -> Failure:
+    """Put the usage on a failure that its body reports, if it reports any at all.
+
+    Nothing used is nothing reported: a failure says it that was never counted.
+    """
+    reported: _Billed | None = _billed.decode(body)
+    if reported is None:
+        return failure
+    usage, impossible = normalise_usage(reported.usage, has_output=has_output)
+    if usage == Usage():
+        return failure
+    return msgspec.structs.replace(failure, usage=usage, usage_impossible=impossible)
 
 
 def _said(choice: _Choice) -> tuple[str, FinishReason] | None:

@@ -1,8 +1,9 @@
 """The wire: the only module that knows the HTTP client. One exchange, an answer or a failure.
 
-What the client is told: no redirects, no content encodings, no proxy for plain http or loopback,
-one deadline from the first packet to the last byte. What it is not trusted with: the size of a
-body, which is counted here, and encodings that nobody asked for.
+What the client is told: no redirects, no content encodings, no proxy for plain http or loopback.
+What it is not trusted with: the size of a body, which is counted here, encodings that nobody asked
+for, and the deadline from the first packet to the last byte, since its own goes on while this
+process is stopped, and comes before the replies that arrived meanwhile.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import atexit
 import functools
 import ipaddress
 import threading
+from collections.abc import Callable
 from datetime import timedelta
 from urllib.parse import urlsplit
 
@@ -23,6 +25,7 @@ from pyreqwest.response import Response
 from perdure.base.errors import InternalError
 from perdure.inference.http.key import Key
 from perdure.inference.http.settings import HttpSettings
+from perdure.inference.running_clock import RunningClock
 from perdure.records.request import Failure, FailureCause
 
 _CHUNK_BYTES = 64 * 1024
@@ -51,6 +54,7 @@ class Transport:
         self._client: Client | None = None
         self._urls: dict[str, str] = {}
         self._bytes_max = settings.reply_bytes_max
+        self._clock = RunningClock()
         self.bytes_read = 0
 
     def open(self) -> None:
@@ -93,12 +97,13 @@ class Transport:
 
     async def post(self, path: str, body: bytes, timeout_s: float) -> Answer | Failure:
         """Send a JSON body and read the reply, within `timeout_s` seconds."""
-        builder = self._opened().post(self._url(path)).body_bytes(body)
-        return await self._exchange(builder, timeout_s)
+        client, url = self._opened(), self._url(path)
+        return await self._exchange(lambda: client.post(url).body_bytes(body), timeout_s)
 
     async def get(self, path: str, timeout_s: float) -> Answer | Failure:
         """Ask for a resource and read it, within `timeout_s` seconds."""
-        return await self._exchange(self._opened().get(self._url(path)), timeout_s)
+        client, url = self._opened(), self._url(path)
+        return await self._exchange(lambda: client.get(url), timeout_s)
 
     def _opened(self) -> Client:
         if self._client is None:
@@ -110,13 +115,27 @@ class Transport:
             url = self._urls[path] = f"{self._base_url}{path}"
         return url
 
-    async def _exchange(self, builder: RequestBuilder, timeout_s: float) -> Answer | Failure:
-        request = builder.timeout(timedelta(seconds=max(timeout_s, 0.001))).build_streamed()
-        try:
-            async with request as response:
-                return await self._read(response, response.status)
-        except PyreqwestError as error:
-            return Failure(cause=_cause(error))
+    async def _exchange(
+        self, build: Callable[[], RequestBuilder], timeout_s: float
+    ) -> Answer | Failure:
+        begun_s = now_s = self._clock.now_s()
+        while True:
+            tried_s = now_s
+            try:
+                return await self._clock.within(timeout_s - (now_s - begun_s), self._once(build()))
+            except PyreqwestError as error:
+                now_s = self._clock.now_s()
+                # The client's own limit on connecting goes on while this process is stopped. Where
+                # that is why it ended, nothing was sent, and it may connect again.
+                spent = now_s - tried_s >= self._settings.connect_s or now_s - begun_s >= timeout_s
+                if spent or not _is_connect_timeout(error):
+                    return Failure(cause=_cause(error))
+            except TimeoutError:
+                return Failure(cause=FailureCause.TIMEOUT)
+
+    async def _once(self, builder: RequestBuilder) -> Answer | Failure:
+        async with builder.build_streamed() as response:
+            return await self._read(response, response.status)
 
     async def _read(self, response: Response, status: int) -> Answer | Failure:
         encoding = response.get_header("content-encoding")
@@ -171,6 +190,10 @@ def _cause(error: PyreqwestError) -> FailureCause:
     if isinstance(error, RequestTimeoutError):
         return FailureCause.TIMEOUT
     return FailureCause.TRANSPORT
+
+
+def _is_connect_timeout(error: PyreqwestError) -> bool:
+    return isinstance(error, RequestTimeoutError) and _is_before_sending(error)
 
 
 def _is_before_sending(error: PyreqwestError) -> bool:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from functools import partial
 
-from perdure.base.clock import Clock, SystemClock
 from perdure.inference.local.batch import Batch, Job
 from perdure.inference.local.engine import Engine
 from perdure.inference.local.openvino_batch import OpenVinoBatch
 from perdure.inference.local.settings import LocalSettings
 from perdure.inference.local.weights import Weights, check_local
+from perdure.inference.running_clock import RunningClock
 from perdure.records.request import ChatRequest, EmbedRequest, Failure, FailureCause, Reply, Vectors
 
 
@@ -26,12 +25,11 @@ class LocalProvider:
         self,
         settings: LocalSettings | None = None,
         *,
-        clock: Clock | None = None,
         weights: Weights | None = None,
         batch: Callable[[], Batch] | None = None,
     ) -> None:
         """Check what is needed. `weights` and `batch` stand in for the real ones in tests."""
-        self._clock = clock if clock is not None else SystemClock()
+        self._clock = RunningClock()
         settings = settings if settings is not None else LocalSettings()
         self.weights = weights if weights is not None else check_local(settings)
         load = batch if batch is not None else partial(OpenVinoBatch, self.weights, settings)
@@ -58,15 +56,10 @@ class LocalProvider:
             temperature=request.temperature,
             seed=request.seed,
         )
-        call = asyncio.ensure_future(self._engine.run(job))
-        alarm = asyncio.ensure_future(self._clock.sleep(timeout_s))
         try:
-            await asyncio.wait({call, alarm}, return_when=asyncio.FIRST_COMPLETED)
-            return call.result() if call.done() else Failure(cause=FailureCause.TIMEOUT)
-        finally:
-            call.cancel()
-            alarm.cancel()
-            await asyncio.gather(call, alarm, return_exceptions=True)
+            return await self._clock.within(timeout_s, self._engine.run(job))
+        except TimeoutError:
+            return Failure(cause=FailureCause.TIMEOUT)
 
     async def embed(self, request: EmbedRequest, timeout_s: float) -> Vectors | Failure:  # noqa: ARG002
         """Fail as unsupported: a chat model has no embeddings worth having."""

@@ -4,6 +4,14 @@ from __future__ import annotations
 
 import pytest
 from tests.runner.test_estimates import learned
+from tests.support.budget_figure import (
+    Bill,
+    Figure,
+    Reserved,
+    bill_of,
+    discarded_estimate,
+    figure_of,
+)
 
 from perdure.records.events import Cost
 from perdure.records.registry import (
@@ -15,14 +23,6 @@ from perdure.records.registry import (
 )
 from perdure.records.usage import CostSource
 from perdure.runner.estimates import Estimates
-from perdure.runner.figure import (
-    Bill,
-    Figure,
-    Reserved,
-    bill_of,
-    discarded_estimate,
-    figure_of,
-)
 
 NOTHING = Estimates({})
 

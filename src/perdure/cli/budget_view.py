@@ -1,0 +1,99 @@
+"""A budget drawn: its limits, and what was spent of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from perdure.base.money import show
+from perdure.cli.figures import count
+from perdure.cli.tables import paragraph, table
+from perdure.records.budget import Budget
+from perdure.records.registry import RungAt
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+NO_LIMIT = "no limit"
+
+
+class OnLadder(Protocol):
+    """A world, with the rungs that its record tells of."""
+
+    @property
+    def world_id(self) -> str:
+        """The world's id."""
+        ...
+
+    @property
+    def rungs(self) -> tuple[RungAt, ...]:
+        """Its rungs, in the order in which they were taken."""
+        ...
+
+
+UNPRICED = (
+    "Unpriced spend is accepted: there is no ceiling in money, and what calls cost is unknown."
+)
+
+
+def limits(budget: Budget, currency: str) -> list[tuple[str, str]]:
+    """Name each limit of a budget, with its value."""
+    hours = None if budget.wall_s is None else f"{budget.wall_s / 3_600:g}"
+    return [
+        ("amount", NO_LIMIT if budget.amount is None else show(budget.amount, currency)),
+        ("ceiling", NO_LIMIT if budget.money_max is None else show(budget.money_max, currency)),
+        ("calls", NO_LIMIT if budget.calls is None else count(budget.calls)),
+        ("tokens", NO_LIMIT if budget.tokens is None else count(budget.tokens)),
+        ("hours", hours or NO_LIMIT),
+    ]
+
+
+def budget_line(budget: Budget, currency: str) -> str:
+    """Say in one line what a run may spend; empty if it has no limit."""
+    found = [f"{name} {value}" for name, value in limits(budget, currency) if value != NO_LIMIT]
+    if budget.ceiling is None:
+        found = [part for part in found if not part.startswith("ceiling")]
+    return ", ".join(found)
+
+
+def budget_parts(before: Budget, after: Budget, currency: str) -> Iterator[RenderableType]:
+    """Draw a budget, beside the one that it replaces if it does."""
+    if before == after:
+        rows = [list(row) for row in limits(after, currency)]
+        yield table(["limit", "value"], rows, left=1)
+    else:
+        pairs = zip(limits(before, currency), limits(after, currency), strict=True)
+        rows = [[name, was, now] for (name, was), (_, now) in pairs]
+        yield table(["limit", "was", "is"], rows, left=1)
+        yield paragraph("The change is recorded. `perdure run` or `perdure resume` goes on.")
+    if after.unpriced_accepted:
+        yield paragraph(UNPRICED)
+
+
+def rungs_text(rungs: Sequence[RungAt]) -> str:
+    """Name rungs with the ticks over which each has effect."""
+    return ", ".join(
+        f"{at.rung} from tick {at.tick}"
+        if at.lifted is None
+        else f"{at.rung} from tick {at.tick} to before tick {at.lifted}"
+        for at in rungs
+    )
+
+
+def standing_parts(
+    budget: Budget, rungs: Sequence[RungAt], worlds: Sequence[OnLadder], currency: str
+) -> Iterator[RenderableType]:
+    """Say what a run may spend, which rungs it took, and which worlds have them on record."""
+    if line := budget_line(budget, currency):
+        yield paragraph(f"Budget: {line}.")
+    if budget.unpriced_accepted:
+        yield paragraph(UNPRICED, style="bold")
+    if not rungs:
+        return
+    yield paragraph(f"Rungs taken by the run: {rungs_text(rungs)}.")
+    by_rungs: dict[str, list[str]] = {}
+    for world in worlds:
+        by_rungs.setdefault(rungs_text(world.rungs) or "none", []).append(world.world_id)
+    if set(by_rungs) != {rungs_text(rungs)}:
+        for text, names in by_rungs.items():
+            yield paragraph(f"{', '.join(names)}: {text}", indent=2)

@@ -1,0 +1,347 @@
+"""A run's spending held against its budget: what was spent, which rungs hold, what may still open.
+
+It joins the pure decisions (`ladder`, `outlook`, `estimates`) with the one place that knows what is
+spent and reserved (`inference.reservations`). The governor asks it once for each round.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
+
+from perdure.base import money
+from perdure.base.clock import Clock
+from perdure.inference.journaled import JournaledHost
+from perdure.inference.reservations import NOTHING, Amounts, Ceilings, Limit, Reservations
+from perdure.records.budget import Budget, Rung
+from perdure.records.presentation import Plan
+from perdure.records.registry import (
+    CallsLost,
+    CallsOrphaned,
+    LogPayload,
+    RungAt,
+    RungTaken,
+    RunOpened,
+    RunPaused,
+    TickDiscarded,
+    WorldOutcome,
+    WorldState,
+)
+from perdure.records.study import Study
+from perdure.runner.estimates import Estimates
+from perdure.runner.expected import Numbers, Prospect, prospect_of
+from perdure.runner.ladder import (
+    Due,
+    Outlook,
+    RungRow,
+    Standing,
+    after,
+    beyond,
+    decide,
+    due,
+    is_paused,
+    plan_at,
+    stand,
+)
+from perdure.runner.ledger import Spend
+from perdure.runner.outlook import LiveWorld, calls_ahead, outlook
+from perdure.runner.port import TickReport
+from perdure.study.forecast import forecast
+from perdure.study.identity import Cell
+from perdure.trace.sittings import last_end
+
+REMEDY = "Closed ticks are kept. Raise it with `perdure budget DIR {flag} X`, then run again."
+_FLAGS = {
+    Limit.MONEY: "--amount",
+    Limit.CALLS: "--calls",
+    Limit.TOKENS: "--tokens",
+    Limit.WALL: "--hours",
+}
+
+
+class Host(Protocol):
+    """What is known of calls where they are made: what is spent and reserved, what is in hand."""
+
+    @property
+    def reservations(self) -> Reservations:
+        """What is spent and reserved, and under which ceilings."""
+        ...
+
+    @property
+    def kept(self) -> Mapping[str, int]:
+        """The tick that an earlier sitting left open, by world."""
+        ...
+
+    def begun(self, world: str, tick: int) -> Numbers:
+        """Count the calls of an open tick so far, by role and purpose."""
+        ...
+
+
+class Spending:
+    """What a run has spent and may still spend. On one event loop.
+
+    `prospect` says what a tick of a world is taken to need. `worked_s` is how long earlier sittings
+    were at work. A run that is `at_rest`, paused by its budget, stays so until that is raised.
+    """
+
+    def __init__(
+        self,
+        *,
+        standing: Standing,
+        host: Host,
+        estimates: Estimates,
+        prospect: Prospect,
+        horizons: Mapping[str, int],
+        currency: str,
+        clock: Clock,
+        worked_s: float = 0.0,
+        at_rest: bool = False,
+    ) -> None:
+        self._standing = standing
+        self._host = host
+        self._estimates = estimates
+        self._prospect = prospect
+        self._horizons = horizons
+        self._currency = currency
+        self._clock = clock
+        self._began_s = clock.now_s() - worked_s
+        self._is_halted = at_rest and self.is_paused
+        self._cause = ""
+
+    @property
+    def budget(self) -> Budget:
+        """The budget in force."""
+        return self._standing.budget
+
+    @property
+    def spent(self) -> Spend:
+        """All that was spent: on closed ticks, on open ones, and on calls that are in no tick."""
+        settled = self._host.reservations.settled
+        return Spend(known=settled.money, unknown=settled.unknown)
+
+    @property
+    def rungs(self) -> tuple[RungAt, ...]:
+        """Every rung that the run took, in order."""
+        return self._standing.rungs
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether the run is paused by its budget."""
+        return Rung.PAUSE in self._standing.taken
+
+    @property
+    def is_halted(self) -> bool:
+        """Whether no tick opens any more, not even one that the pause does not reach."""
+        return self._is_halted and self.is_paused
+
+    @property
+    def highest_kept(self) -> int:
+        """The highest tick that an earlier sitting left open; -1 if there is none."""
+        return max(self._host.kept.values(), default=-1)
+
+    @property
+    def worked_s(self) -> float:
+        """How long the run was at work, over all its sittings."""
+        return self._clock.now_s() - self._began_s
+
+    @property
+    def cause(self) -> str:
+        """Why the run is paused, as a sentence that says what to do."""
+        spent = self._host.reservations.settled.money
+        if self._cause:
+            return self._cause
+        told = f"The run is paused by its budget, {self._limits()}; {self._show(spent)} are spent."
+        return f"{told} {REMEDY.format(flag='--amount')}"
+
+    def recalled(self, report: TickReport) -> None:
+        """Count what a world's record says was spent, and learn from it."""
+        self._host.reservations.charge(report.spent)
+        self.learn(report)
+
+    def learn(self, report: TickReport) -> None:
+        """Learn from closed ticks what calls cost, and how many a tick makes."""
+        for seen in report.seen:
+            self._estimates.learn_seen(seen)
+        if report.most_calls:
+            numbers = {(one.role, one.purpose): one.calls for one in report.most_calls}
+            self._prospect.note(report.world_id, numbers)
+
+    def decide(
+        self, next_ticks: Mapping[str, int], plans: Mapping[str, Plan], tick: int
+    ) -> tuple[RungRow, ...]:
+        """Say which rungs are taken or lifted before a round, which `tick` of every world is.
+
+        `next_ticks` gives the tick that each live world opens next or has open; `plans` has those
+        that are open.
+        """
+        worlds = [self._live(name, at, plans.get(name)) for name, at in next_ticks.items()]
+        ahead = calls_ahead(worlds, tick, self._standing, self._prospect.needs)
+        reservations = self._host.reservations
+        settled, reserved = reservations.settled, reservations.reserved
+        counted = sum(ahead.committed.values()) + sum(ahead.full.values())
+        crossed = beyond(
+            self.budget,
+            calls=settled.calls + reserved.calls + counted,
+            tokens=settled.tokens + reserved.tokens + bool(counted),
+            wall_s=self.worked_s,
+        )
+        open_calls = self._estimates.calls(reservations.open).known
+        seen = outlook(
+            ahead,
+            tick,
+            spent=settled.money + self._unpriced() + min(open_calls, reserved.money),
+            estimates=self._estimates,
+            beyond=crossed,
+        )
+        rows = decide(self._standing, seen)
+        if any(isinstance(row, RungTaken) and row.rung is Rung.PAUSE for row in rows):
+            self._cause = self._why(seen)
+        return rows
+
+    def refused(self, limit: Limit) -> None:
+        """Take note of a reservation that did not fit with nothing open: the run halts."""
+        self._is_halted = True
+        left = "is used up" if limit is Limit.WALL else "has no room for the next call"
+        told = f"The budget, {self._limits()}, {left}."
+        self._cause = f"{told} {REMEDY.format(flag=_FLAGS[limit])}"
+
+    def take(self, row: LogPayload) -> None:
+        """Move on by a row that is in the run log."""
+        self._standing = after(self._standing, row)
+
+    def is_paused_at(self, tick: int) -> bool:
+        """Say whether no world may open a tick."""
+        return is_paused(self._standing, tick)
+
+    def plan_at(self, tick: int) -> Plan:
+        """Give the plan of a tick, in every world."""
+        return plan_at(self._standing, tick)
+
+    def due(self, tick: int, recorded: Iterable[RungAt]) -> Due:
+        """Say which rungs a world records at a tick, given those that its record has."""
+        return due(self._standing, tick, recorded)
+
+    def _unpriced(self) -> int:
+        """Take attempts without a known amount to have cost what the dearest kind costs."""
+        mean = self._estimates.dearest_mean()
+        return 0 if mean is None else math.ceil(mean * self._host.reservations.settled.unknown)
+
+    def _live(self, world_id: str, tick: int, plan: Plan | None) -> LiveWorld:
+        begun = self._host.begun(world_id, tick)
+        if plan is None and begun:
+            plan = self.plan_at(tick)
+        return LiveWorld(
+            world_id=world_id,
+            next_tick=tick if plan is None else tick + 1,
+            horizon=self._horizons[world_id],
+            plan=plan,
+            begun=begun,
+        )
+
+    def _why(self, seen: Outlook) -> str:
+        if seen.beyond:
+            limit = {"calls": Limit.CALLS, "tokens": Limit.TOKENS, "time": Limit.WALL}[seen.beyond]
+            told = f"The next round, tick {seen.tick}, does not fit into the budget"
+            return f"{told}, {self._limits()}. {REMEDY.format(flag=_FLAGS[limit])}"
+        needed = seen.committed + seen.least
+        told = (
+            f"The next round, tick {seen.tick}, is expected to take {self._show(needed)} at least;"
+            f" {self._show(seen.spent)} of the budget, {self._limits()}, are spent."
+        )
+        return f"{told} {REMEDY.format(flag='--amount')}"
+
+    def _limits(self) -> str:
+        budget = self.budget
+        found = [] if budget.money_max is None else [self._show(budget.money_max)]
+        found += [] if budget.calls is None else [f"{budget.calls:,} calls"]
+        found += [] if budget.tokens is None else [f"{budget.tokens:,} tokens"]
+        found += [] if budget.wall_s is None else [f"{budget.wall_s / 3_600:g} hours"]
+        return ", ".join(found)
+
+    def _show(self, amount: int) -> str:
+        return money.show(amount, self._currency)
+
+
+def ceilings_of(budget: Budget, worked_s: float) -> Ceilings:
+    """Give what a sitting may spend, when earlier ones were at work for so long. Pure."""
+    return Ceilings(
+        money=None if budget.unpriced_accepted else budget.money_max,
+        calls=budget.calls,
+        tokens=budget.tokens,
+        wall_s=None if budget.wall_s is None else budget.wall_s - worked_s,
+    )
+
+
+def spent_outside(log: Iterable[LogPayload]) -> Amounts:
+    """Sum what a run log says was spent on calls that are in no tick. Pure."""
+    spent = NOTHING
+    for row in log:
+        if isinstance(row, CallsLost | CallsOrphaned):
+            spent += Amounts(
+                money=row.cost, calls=row.calls, tokens=row.tokens, unknown=row.unknown_costs
+            )
+        elif isinstance(row, TickDiscarded):
+            spent += Amounts(money=row.estimate or 0)
+    return spent
+
+
+def is_at_rest(log: Sequence[LogPayload]) -> bool:
+    """Say whether the run was at rest, paused, before the sitting that its log ends with. Pure."""
+    begins = [place for place, row in enumerate(log) if isinstance(row, RunOpened)]
+    return bool(begins) and isinstance(last_end(log[: begins[-1]]), RunPaused)
+
+
+def spent_by_completed(outcomes: Iterable[WorldOutcome | None]) -> Amounts:
+    """Sum what worlds spent that are completed: they are not recalled any more. Pure."""
+    spent = NOTHING
+    for world in outcomes:
+        if world is not None and world.state is WorldState.COMPLETED:
+            spent += Amounts(
+                money=world.cost,
+                calls=world.attempts,
+                tokens=world.tokens,
+                unknown=world.unknown_costs,
+            )
+    return spent
+
+
+async def take_up(
+    study: Study,
+    cells: Sequence[Cell],
+    host: JournaledHost,
+    log: Sequence[LogPayload],
+    outcomes: Iterable[WorldOutcome | None],
+    *,
+    personas: int,
+    clock: Clock,
+    worked_s: float = 0.0,
+) -> Spending:
+    """Hold a run against its budget as it stands, and put its ceilings before every call.
+
+    `log` is the run log with what was just reconciled, `outcomes` how the worlds stand. What the
+    closed ticks of other than completed worlds cost is added when those are recalled.
+
+    Raises:
+        DamagedRecordError: the journal does not hold what was written.
+        StorageError: storage failed.
+
+    """
+    standing = stand(study.budget, log)
+    spent = spent_outside(log) + spent_by_completed(outcomes) + await host.take_stock()
+    host.reservations = Reservations(ceilings_of(standing.budget, worked_s), spent, clock)
+    typical = {
+        (part.role, part.purpose): part.typical_cost
+        for part in forecast(study, tuple(cells), personas=personas).calls
+    }
+    return Spending(
+        standing=standing,
+        host=host,
+        estimates=Estimates(typical),
+        prospect=prospect_of(study.agent, [cell.header for cell in cells], personas),
+        horizons={cell.entry.world_id: cell.entry.horizon for cell in cells},
+        currency=study.currency,
+        clock=clock,
+        worked_s=worked_s,
+        at_rest=is_at_rest(log),
+    )

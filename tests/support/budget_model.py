@@ -571,7 +571,8 @@ class Model:
         numbers = Counter[RoleAndPurpose]()
         for world in worlds:
             numbers.update(calls_under(self.needs_of(str(world), front), Plan()))
-        worst = sum(number * WORST[kind] for kind, number in numbers.items())
+        attempts = ATTEMPTS_MAX if self.setting.faults else 1
+        worst = sum(number * WORST[kind] for kind, number in numbers.items()) * attempts
         assert room - sitting.figure().charged < worst
         self.met["paused", "unspent is less than a round"] += 1
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from perdure.records.events import Cost
 from perdure.records.request import Attempt, FailureCause
 from perdure.records.usage import CostSource, Usage
-from perdure.runner.estimates import QUANTILE, Estimates, calls_of, price_of
+from perdure.runner.estimates import QUANTILE, Estimates, calls_of, calls_seen, cost_of
 from perdure.runner.ledger import Spend
 
 TURN = ("tier_a", "turn")
@@ -29,6 +29,9 @@ CHARGED = Attempt(failed=FailureCause.TIMEOUT, amount=500, source=CostSource.EST
 CACHED = Attempt(usage=USED, amount=0, source=CostSource.CACHE)
 FREE = Attempt(usage=USED, amount=0, source=CostSource.PROVIDER)
 IMPOSSIBLE = Attempt(usage=USED, amount=500, source=CostSource.PRICE_TABLE, usage_impossible=True)
+
+
+NO_USAGE = Attempt(amount=500, source=CostSource.ESTIMATE)
 
 
 def learned(*amounts: int) -> Estimates:
@@ -59,6 +62,7 @@ def test_before_any_call_the_typical_one_counts() -> None:
         ([10] * 89 + [60] * 11, 60),
         (range(1, 61), 54),
         ([7, 1_000_000_007], 1_000_000_007),
+        ([1_001, 1_000], 1_001),
     ],
 )
 def test_an_estimate_is_an_upper_quantile(amounts: list[int], estimate: int) -> None:
@@ -80,11 +84,11 @@ def test_an_estimate_is_close_and_never_low(amounts: list[int], random) -> None:
 
 @pytest.mark.parametrize(
     "attempts",
-    [[], [CACHED], [FREE], [RELEASED], [UNKNOWN], [CHARGED], [IMPOSSIBLE], [RELEASED, CACHED]],
+    [[], [CACHED], [FREE], [RELEASED], [UNKNOWN], [RELEASED, CACHED]],
 )
-def test_a_call_that_was_not_paid_for_says_nothing(attempts: list[Attempt]) -> None:
+def test_a_call_that_cost_nothing_says_nothing(attempts: list[Attempt]) -> None:
     """One free, cached, released or unknown call never dilutes an estimate or a mean."""
-    assert price_of(attempts) is None
+    assert cost_of(attempts) == (0, 0)
     estimates = learned(10, 10)
     for _ in range(1_000):
         estimates.learn("tier_a", "m", "turn", attempts)
@@ -93,18 +97,46 @@ def test_a_call_that_was_not_paid_for_says_nothing(attempts: list[Attempt]) -> N
 
 
 @pytest.mark.parametrize(
-    ("attempts", "amount"),
+    ("attempts", "cost"),
     [
-        ([paid(10)], 10),
-        ([CHARGED, paid(10)], 510),
-        ([RELEASED, paid(10)], 10),
-        ([UNKNOWN, paid(10)], 10),
-        ([paid(10), paid(5)], 15),
+        ([paid(10)], (10, 0)),
+        ([CHARGED, paid(10)], (10, 500)),
+        ([RELEASED, paid(10)], (10, 0)),
+        ([UNKNOWN, paid(10)], (10, 0)),
+        ([paid(10), paid(5)], (15, 0)),
+        ([CHARGED, CHARGED], (0, 1_000)),
+        ([IMPOSSIBLE], (0, 500)),
+        ([NO_USAGE], (0, 500)),
     ],
 )
-def test_a_call_costs_what_its_attempts_cost(attempts: list[Attempt], amount: int) -> None:
-    """Retries are part of a call, as far as it is known what they cost."""
-    assert price_of(attempts) == amount
+def test_a_call_costs_what_its_attempts_cost(
+    attempts: list[Attempt], cost: tuple[int, int]
+) -> None:
+    """Retries are part of a call; what is charged for want of a usage is no price."""
+    assert cost_of(attempts) == cost
+
+
+@pytest.mark.parametrize("faults", [1, 5, 15, 40])
+def test_charges_for_faults_weigh_what_they_come_to(faults: int) -> None:
+    """A call is not taken for a worst case because some of its kind were, nor are they left out."""
+    estimates = Estimates({TURN: 70})
+    for place in range(100):
+        attempts = [CHARGED, paid(10)] if place < faults else [paid(10)]
+        estimates.learn("tier_a", "m", "turn", attempts)
+    assert estimates.call(*TURN) == 10 + 500 * faults // 100
+    assert estimates.calls({TURN: 100}).known == 1_000 + 500 * faults
+
+
+@pytest.mark.parametrize("attempts", [[CHARGED], [NO_USAGE]])
+def test_calls_that_never_tell_a_usage_cost_what_they_are_charged(attempts: list[Attempt]) -> None:
+    """An endpoint that reports none is charged its worst cases, and that is what lies ahead."""
+    estimates = Estimates({TURN: 70})
+    estimates.learn("tier_a", "m", "turn", attempts)
+    assert estimates.call(*TURN) == 500
+    assert estimates.mean("m", "tier_a") is None, "it is not priced"
+    for _ in range(9):
+        estimates.learn("tier_a", "m", "turn", [paid(10)])
+    assert estimates.call(*TURN) == 59
 
 
 def test_means_are_by_model_and_role() -> None:
@@ -168,6 +200,7 @@ def test_a_record_teaches_what_its_calls_taught() -> None:
         live.learn("tier_a", "m", "turn", attempts)
     live.learn("tier_a", "m", "probe", [paid(4)])
     again.learn_tick(RECORDED)
+    assert {seen.calls for seen in calls_seen(RECORDED)} == {3, 1}
     for kind in (TURN, ("tier_a", "probe")):
         assert again.call(*kind) == live.call(*kind)
     assert again.mean("m", "tier_a") == live.mean("m", "tier_a") == Fraction(25, 4)
@@ -176,4 +209,4 @@ def test_a_record_teaches_what_its_calls_taught() -> None:
 def test_memory_does_not_grow_with_calls() -> None:
     """A long run learns as cheaply as a short one."""
     estimates = learned(*range(1, 20_000))
-    assert len(estimates._amounts[TURN]._groups) < 400
+    assert len(estimates._seen[TURN]._groups) < 400

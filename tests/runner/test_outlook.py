@@ -60,6 +60,16 @@ def test_what_slower_worlds_run_before_the_round_is_committed() -> None:
     assert ending == Ahead(committed={TURN: 20, REFLECTION: 2}, full={}, least={})
 
 
+def test_worlds_that_need_the_same_are_counted_together() -> None:
+    """Worlds that share their needs are no fewer for it, at whatever ticks they stand."""
+    shared = [Needs(thinned={TURN: 10 * (tick + 1)}) for tick in range(9)]
+    worlds = [live(str(place), 1 + place % 3) for place in range(30)]
+    found = calls_ahead(worlds, 3, stand(BUDGET, ()), lambda _, tick: shared[tick])
+    assert found == Ahead(
+        committed={TURN: 10 * 20 + 20 * 30}, full={TURN: 30 * 40}, least={TURN: 30 * 20}
+    )
+
+
 @pytest.mark.parametrize(
     ("begun", "left"),
     [({}, {TURN: 15, REFLECTION: 0}), ({TURN: 6}, {TURN: 9}), ({TURN: 99}, {TURN: 0})],

@@ -469,16 +469,17 @@ class Model:
                 sitting.run()
             except Killed:
                 self.met["killed", ""] += 1
-                self._bill_the_lost()
+                self._bill_the_lost(sitting)
                 self._check_memory(sitting)
                 continue
             self._check_memory(sitting)
             return
         raise AssertionError("killed for ever")
 
-    def _bill_the_lost(self) -> None:
+    def _bill_the_lost(self, sitting: Sitting) -> None:
         """Pay for what was in flight, as it may have been billed: up to its worst case."""
-        for found in self.disk.journal.values():
+        for place in sitting.running.items():
+            found = self.disk.journal[place]
             for call in found.in_flight:
                 self.provider.paid += self.chance.below(WORST[found.calls[call]] + 1)
 
@@ -570,7 +571,8 @@ class Model:
         numbers = Counter[RoleAndPurpose]()
         for world in worlds:
             numbers.update(calls_under(self.needs_of(str(world), front), Plan()))
-        worst = sum(number * WORST[kind] for kind, number in numbers.items())
+        attempts = ATTEMPTS_MAX if self.setting.faults else 1
+        worst = sum(number * WORST[kind] for kind, number in numbers.items()) * attempts
         assert room - sitting.figure().charged < worst
         self.met["paused", "unspent is less than a round"] += 1
 

@@ -6,6 +6,7 @@ taken up again, and learns from its record world by world, estimates what it did
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from itertools import groupby
@@ -19,7 +20,7 @@ from perdure.runner.ledger import Spend
 # The model role that answers, and what for.
 RoleAndPurpose = tuple[str, str]
 
-# A call is taken to cost what this part of the calls of its kind cost at most.
+# A call is taken to cost what this part of the calls of its kind were paid at most.
 QUANTILE = Fraction(9, 10)
 
 # Amounts are told apart up to one part in 32; of those that are not, the largest is kept.
@@ -27,9 +28,11 @@ _DIGITS = 6
 
 
 class CallsSeen(Record):
-    """Calls of one kind that were settled: what they cost together, and how many cost how much.
+    """Calls of one kind that were settled: what they were paid and charged. Money in nano-units.
 
-    `groups` gives, for amounts of nearly the same size, the largest in nano-units and their count.
+    `groups` gives, for prices of nearly the same size, the largest and how many calls were paid
+    that by their usage; `total` is all that these calls cost. `charged` is what was charged beside
+    the prices, for attempts that reported no usage; `calls` counts all that cost anything.
     """
 
     role: str
@@ -37,6 +40,8 @@ class CallsSeen(Record):
     purpose: str
     total: int
     groups: tuple[tuple[int, int], ...]
+    charged: int
+    calls: int
 
 
 class Estimates:
@@ -48,19 +53,16 @@ class Estimates:
 
     def __init__(self, typical: Mapping[RoleAndPurpose, int | None]) -> None:
         self._typical = dict(typical)
-        self._amounts: dict[RoleAndPurpose, _Amounts] = {}
+        self._seen: dict[RoleAndPurpose, _Calls] = {}
         self._sums: dict[tuple[str, str], tuple[int, int]] = {}
 
     def learn(
         self, role: str, model: str, purpose: str, attempts: Iterable[Cost | Attempt]
     ) -> None:
         """Learn from one call that has ended, by its attempts."""
-        amount = price_of(attempts)
-        if amount is not None:
-            groups = ((amount, 1),)
-            self.learn_seen(
-                CallsSeen(role=role, model=model, purpose=purpose, total=amount, groups=groups)
-            )
+        calls = _Calls()
+        calls.add_call(attempts)
+        self.learn_seen(calls.told(role, model, purpose))
 
     def learn_tick(self, costs: Iterable[Cost]) -> None:
         """Learn from the costs of one tick of one world, in the order of its record."""
@@ -69,17 +71,17 @@ class Estimates:
 
     def learn_seen(self, seen: CallsSeen) -> None:
         """Learn from many calls of one kind."""
-        amounts = self._amounts.setdefault((seen.role, seen.purpose), _Amounts())
-        for largest, count in seen.groups:
-            amounts.add(largest, count)
+        if not seen.calls:
+            return
+        self._seen.setdefault((seen.role, seen.purpose), _Calls()).add(seen)
         total, count = self._sums.get((seen.model, seen.role), (0, 0))
-        number = sum(count for _, count in seen.groups)
-        self._sums[seen.model, seen.role] = total + seen.total, count + number
+        priced = sum(count for _, count in seen.groups)
+        self._sums[seen.model, seen.role] = total + seen.total, count + priced
 
     def call(self, role: str, purpose: str) -> int | None:
         """Estimate what a call costs, in nano-units; None where nothing is known of its kind."""
-        known = self._amounts.get((role, purpose))
-        return self._typical.get((role, purpose)) if known is None else known.quantile(QUANTILE)
+        known = self._seen.get((role, purpose))
+        return self._typical.get((role, purpose)) if known is None else known.estimate()
 
     def calls(self, numbers: Mapping[RoleAndPurpose, int]) -> Spend:
         """Estimate what calls cost together, given how many there are of each kind."""
@@ -105,32 +107,28 @@ class Estimates:
 
 def calls_seen(costs: Iterable[Cost]) -> tuple[CallsSeen, ...]:
     """Sum up what the calls of one tick of one world say, in the order of its record."""
-    kinds: dict[tuple[str, str, str], tuple[int, _Amounts]] = {}
-    for calls in calls_of(costs):
-        amount = price_of(calls)
-        if amount is not None:
-            kind = calls[0].role, calls[0].model, calls[0].purpose
-            total, amounts = kinds.get(kind, (0, _Amounts()))
-            amounts.add(amount)
-            kinds[kind] = total + amount, amounts
-    return tuple(
-        CallsSeen(role=role, model=model, purpose=purpose, total=total, groups=amounts.groups)
-        for (role, model, purpose), (total, amounts) in kinds.items()
-    )
+    kinds: dict[tuple[str, str, str], _Calls] = {}
+    for attempts in calls_of(costs):
+        first = attempts[0]
+        kind = first.role, first.model, first.purpose
+        kinds.setdefault(kind, _Calls()).add_call(attempts)
+    return tuple(calls.told(*kind) for kind, calls in kinds.items() if calls.number)
 
 
-def price_of(attempts: Iterable[Cost | Attempt]) -> int | None:
-    """Give what a call cost; None if it says nothing of what such a call costs.
+def cost_of(attempts: Iterable[Cost | Attempt]) -> tuple[int, int]:
+    """Give what a call was paid by its usage, and what it was charged beside that.
 
-    It says something if any attempt was paid for by its usage. What is known of the other attempts
-    is then part of it. A call that was free, released or answered from a cache does not say that
-    the next one will be, and one whose amount is unknown was not free.
+    The first says what such a call costs: nothing stands for a call that was free, released or
+    answered from a cache, which does not say that the next one will be, and for one whose amount is
+    unknown, which was not free. The second is for attempts that failed, or told no usage.
     """
-    amount, paid = 0, False
+    paid = charged = 0
     for attempt in attempts:
-        amount += attempt.amount or 0
-        paid = paid or _is_paid(attempt)
-    return amount if paid else None
+        if _is_paid(attempt):
+            paid += attempt.amount or 0
+        else:
+            charged += attempt.amount or 0
+    return paid, charged
 
 
 def calls_of(costs: Iterable[Cost]) -> Iterator[tuple[Cost, ...]]:
@@ -148,32 +146,64 @@ def _is_paid(attempt: Cost | Attempt) -> bool:
     )
 
 
-class _Amounts:
-    """How many calls cost how much, with amounts of nearly the same size counted together."""
+class _Calls:
+    """Calls of one kind: how many were paid how much, prices of nearly the same size together."""
 
-    __slots__ = ("_count", "_groups")
+    __slots__ = ("_charged", "_groups", "_priced", "_total", "number")
 
     def __init__(self) -> None:
-        self._count = 0
+        self.number = 0
+        self._priced = 0
+        self._total = 0
+        self._charged = 0
         self._groups: dict[tuple[int, int], tuple[int, int]] = {}
 
-    @property
-    def groups(self) -> tuple[tuple[int, int], ...]:
-        """The largest amount of each group, and how many are in it."""
-        return tuple((largest, count) for count, largest in self._groups.values())
+    def add_call(self, attempts: Iterable[Cost | Attempt]) -> None:
+        paid, charged = cost_of(attempts)
+        self.number += bool(paid or charged)
+        self._charged += charged
+        if paid:
+            self._total += paid + charged
+            self._add_price(paid, 1)
 
-    def add(self, amount: int, number: int = 1) -> None:
-        shift = max(0, amount.bit_length() - _DIGITS)
-        place = shift, amount >> shift
-        count, largest = self._groups.get(place, (0, 0))
-        self._groups[place] = count + number, max(largest, amount)
-        self._count += number
+    def add(self, seen: CallsSeen) -> None:
+        self.number += seen.calls
+        self._charged += seen.charged
+        self._total += seen.total
+        for largest, count in seen.groups:
+            self._add_price(largest, count)
 
-    def quantile(self, part: Fraction) -> int:
-        """Give an amount that at least this part of the calls do not exceed."""
-        seen, wanted = 0, part * self._count
+    def told(self, role: str, model: str, purpose: str) -> CallsSeen:
+        return CallsSeen(
+            role=role,
+            model=model,
+            purpose=purpose,
+            total=self._total,
+            groups=tuple((largest, count) for count, largest in self._groups.values()),
+            charged=self._charged,
+            calls=self.number,
+        )
+
+    def estimate(self) -> int:
+        """Give the upper quantile of the prices, and what is charged beside them on average.
+
+        A charge is a worst case, far above any price: as part of what a quantile is taken of, it
+        would be in no estimate where faults are rare, and make every call a worst case where they
+        are not.
+        """
+        return math.ceil(Fraction(self._quantile() * self._priced + self._charged, self.number))
+
+    def _quantile(self) -> int:
+        seen, wanted = 0, QUANTILE * self._priced
         for _, (count, largest) in sorted(self._groups.items()):
             seen += count
             if seen >= wanted:
                 return largest
         return 0
+
+    def _add_price(self, amount: int, count: int) -> None:
+        shift = max(0, amount.bit_length() - _DIGITS)
+        place = shift, amount >> shift
+        known, largest = self._groups.get(place, (0, 0))
+        self._groups[place] = known + count, max(largest, amount)
+        self._priced += count

@@ -56,10 +56,9 @@ def calls_under(needs: Needs, plan: Plan) -> dict[RoleAndPurpose, int]:
     return dict(numbers)
 
 
-def calls_left(needs: Needs, plan: Plan, begun: Numbers) -> dict[RoleAndPurpose, int]:
+def calls_left(expected: Numbers, begun: Numbers) -> dict[RoleAndPurpose, int]:
     """Count the calls that an open tick still makes, given those that it has begun."""
-    numbers = calls_under(needs, plan)
-    return {kind: max(0, number - begun.get(kind, 0)) for kind, number in numbers.items()}
+    return {kind: max(0, number - begun.get(kind, 0)) for kind, number in expected.items()}
 
 
 def schedule(scenario: Scenario, agent: AgentSettings, personas: int) -> dict[int, Needs]:

@@ -7,21 +7,22 @@ have to run before the round is committed, since rungs taken now do not reach it
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
 from perdure.records.presentation import Plan
 from perdure.records.record import Record
 from perdure.runner.estimates import Estimates, RoleAndPurpose
-from perdure.runner.expected import NeedsOf, Numbers, calls_left, calls_under
+from perdure.runner.expected import Needs, NeedsOf, Numbers, calls_left, calls_under
 from perdure.runner.ladder import FULL, Outlook, Standing, least_plan, plan_at
 
 
 class LiveWorld(Record):
     """A world that is not at its end: the next tick that it opens, and the one that is open.
 
-    `plan` is that of its open tick, None if none is; `begun` counts that tick's calls so far.
+    `plan` is that of its open tick, None if none is; `begun` counts that tick's calls so far. A
+    tick that an earlier sitting left in the journal is open.
     """
 
     world_id: str
@@ -46,22 +47,56 @@ def calls_ahead(
 
     A world that has its horizon before has no part in the round.
     """
-    least = least_plan(standing)
     committed, full, thin = (Counter[RoleAndPurpose]() for _ in range(3))
+    ticks = _Ticks()
     for world in worlds:
         name = world.world_id
         if world.plan is not None:
-            committed.update(
-                calls_left(needs_of(name, world.next_tick - 1), world.plan, world.begun)
-            )
-        for before in range(world.next_tick, min(tick, world.horizon)):
-            needs = needs_of(name, before)
-            committed.update(calls_under(needs, plan_at(standing, before)))
-        if world.next_tick <= tick < world.horizon:
-            needs = needs_of(name, tick)
-            full.update(calls_under(needs, FULL))
-            thin.update(calls_under(needs, least))
+            needs = needs_of(name, world.next_tick - 1)
+            committed.update(calls_left(ticks.under(needs, world.plan), world.begun))
+        for number in range(world.next_tick, min(tick + 1, world.horizon)):
+            ticks.add(number, needs_of(name, number))
+    least = least_plan(standing)
+    for number, needs, worlds_alike in ticks:
+        if number < tick:
+            plan = plan_at(standing, number)
+            _add(committed, ticks.under(needs, plan), worlds_alike)
+        else:
+            _add(full, ticks.under(needs, FULL), worlds_alike)
+            _add(thin, ticks.under(needs, least), worlds_alike)
     return Ahead(committed=committed, full=full, least=thin)
+
+
+class _Ticks:
+    """Ticks that are to be run, with those that need the same counted together.
+
+    Worlds of one scenario share their needs, so a run of very many is looked through quickly.
+    """
+
+    def __init__(self) -> None:
+        self._alike: dict[tuple[int, int], tuple[Needs, int]] = {}
+        self._under: dict[tuple[int, float, bool], tuple[Needs, Numbers]] = {}
+
+    def add(self, tick: int, needs: Needs) -> None:
+        place = tick, id(needs)
+        _, count = self._alike.get(place, (needs, 0))
+        self._alike[place] = needs, count + 1
+
+    def under(self, needs: Needs, plan: Plan) -> Numbers:
+        # What an id stands for is kept beside it, so that no other object gets the same.
+        place = id(needs), plan.activation, plan.optional_work
+        if place not in self._under:
+            self._under[place] = needs, calls_under(needs, plan)
+        return self._under[place][1]
+
+    def __iter__(self) -> Iterator[tuple[int, Needs, int]]:
+        for (tick, _), (needs, count) in self._alike.items():
+            yield tick, needs, count
+
+
+def _add(numbers: Counter[RoleAndPurpose], more: Numbers, times: int) -> None:
+    for kind, number in more.items():
+        numbers[kind] += number * times
 
 
 def outlook(ahead: Ahead, tick: int, *, spent: int, estimates: Estimates, beyond: str) -> Outlook:

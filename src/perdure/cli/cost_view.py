@@ -94,9 +94,10 @@ def _agreement(ledger: Ledger) -> Iterator[RenderableType]:
     for world in ledger.by_world:
         if not world.agrees:
             said = spend(world.registry_amount, world.registry_unknown, ledger.currency)
-            found = spend(world.sum.amount, world.sum.unknown, ledger.currency)
+            found = spend(world.noted.amount, world.noted.unknown, ledger.currency)
             yield paragraph(
-                f"\nWorld {world.world_id}: the registry says {said}, the record sums to {found}.",
+                f"\nWorld {world.world_id}, up to tick {world.registry_tick}: the registry says"
+                f" {said}, the record sums to {found}.",
                 style="bold",
             )
 

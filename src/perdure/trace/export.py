@@ -42,9 +42,14 @@ _CHUNK_BYTES = 1 << 20
 
 
 class ExportedWorld(Record):
-    """A world as exported: where its record ends, and its rows."""
+    """A world as exported: where its record ends, and its rows.
+
+    `tick` is its last tick; it is asked to go up to the tick `horizon` - 1.
+    """
 
     world_id: str
+    tick: int
+    horizon: int
     chain: str
     digest: str
     events: int
@@ -60,10 +65,14 @@ class ExportedFile(Record):
 
 
 class Manifest(Record):
-    """What an export holds, and of which record it is. `files` is by path in the folder."""
+    """What an export holds, and of which record it is. `files` is by path in the folder.
+
+    It is `finished` if every world of the run is there up to its horizon.
+    """
 
     format: int
     run_id: str
+    finished: bool
     hashes: dict[str, str]
     worlds: tuple[ExportedWorld, ...]
     files: dict[str, ExportedFile]
@@ -71,6 +80,8 @@ class Manifest(Record):
 
 def export(folder: Path, *, with_held_out: bool = False) -> Manifest:
     """Export a run into `export/` in its folder. Worlds that have not started have no files.
+
+    Of a run that goes on meanwhile, each world is exported as it stood when it was come to.
 
     The real values that the study holds out are written only `with_held_out`, in a file of their
     own.
@@ -119,6 +130,8 @@ def _write(reader: RunReader, folder: Path, *, with_held_out: bool) -> Manifest:
     return Manifest(
         format=EXPORT_FORMAT,
         run_id=reader.entry.run_id,
+        finished=len(worlds) == len(reader.worlds)
+        and all(world.tick == world.horizon - 1 for world in worlds),
         hashes=reader.entry.hashes,
         worlds=tuple(worlds),
         files=files,
@@ -140,6 +153,8 @@ def _write_world(
     files[turns_path] = _describe(folder / turns_path, turn_count)
     return ExportedWorld(
         world_id=name,
+        tick=head.tick,
+        horizon=world.horizon,
         chain=head.chain,
         digest=head.digest,
         events=event_count,

@@ -30,6 +30,11 @@ class RunReport(Record):
         return not self.findings and not any(world.findings for world in self.worlds)
 
     @property
+    def is_finished(self) -> bool:
+        """Whether every world is at its horizon: nothing will be added to the record."""
+        return all(world.tick == world.horizon - 1 for world in self.worlds)
+
+    @property
     def every_finding(self) -> tuple[Finding, ...]:
         """What is wrong with the registry, then with every world, first things first."""
         return self.findings + tuple(one for world in self.worlds for one in world.findings)
@@ -38,7 +43,8 @@ class RunReport(Record):
 def verify(folder: Path) -> RunReport:
     """Check the record of a run and give all that is wrong with it. Nothing is changed.
 
-    A world's report ends at its first bad event: what follows a bad event proves nothing.
+    A world's report ends at its first bad event: what follows a bad event proves nothing. Of a run
+    that goes on meanwhile, each world is checked as it stood when it was come to.
     """
     try:
         reader = RunReader.open(folder)

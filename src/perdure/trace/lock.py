@@ -55,22 +55,17 @@ class GovernorLock:
                 note = Holder(pid=os.getpid(), host=socket.gethostname(), started_s=clock.wall_s())
                 _write_note(descriptor, note)
                 return cls(descriptor)
-        raise held(folder)
+        raise HeldError(
+            f"Another process works on this run ({_describe(read_holder(folder))}).",
+            where=str(folder),
+            remedy="Wait for it, or stop it with `perdure stop`.",
+        )
 
     def release(self) -> None:
         """Give the lock back."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
-
-
-def held(folder: Path) -> HeldError:
-    """Make the error that says that a process works on a run; it names that process."""
-    return HeldError(
-        f"Another process works on this run ({_describe(read_holder(folder))}).",
-        where=str(folder),
-        remedy="Wait for it, or stop it with `perdure stop`; `perdure status` shows how far it is.",
-    )
 
 
 def is_held(folder: Path) -> bool:

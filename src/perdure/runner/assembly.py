@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
+from perdure.agent import AGENT_VERSION
 from perdure.base.canonical import encode
 from perdure.base.clock import Clock, SystemClock
 from perdure.base.crashpoints import crashpoint
@@ -229,6 +230,7 @@ def entry_for(config: RunConfig, code: Fingerprint | None = None) -> RunEntry:
         versions={
             "perdure": metadata.version("perdure"),
             "python": platform.python_version(),
+            "agent": str(AGENT_VERSION),
         },
         fingerprint=code,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -97,9 +98,22 @@ def code_of(config: RunConfig) -> Fingerprint:
 
     """
     study = config.study
-    own = dict.fromkeys([study.agent.agent, *(scenario.world for scenario in study.scenarios)])
-    plugins = [name for name in own if not name.startswith("perdure.")]
-    return fingerprint(Path(config.study_path).resolve().parent, plugins)
+    own = [study.agent.agent, *(scenario.world for scenario in study.scenarios)]
+    return code_at(Path(config.study_path).resolve().parent, own)
+
+
+def code_at(folder: Path, classes: Iterable[str]) -> Fingerprint:
+    """Take the fingerprint of the code that would decide a run with these worlds and agents now.
+
+    `folder` is that of the study, where its own are looked for first.
+
+    Raises:
+        PluginError: a class that the study names cannot be found.
+        SourceError: a module cannot be read.
+
+    """
+    plugins = [name for name in dict.fromkeys(classes) if not name.startswith("perdure.")]
+    return fingerprint(folder, plugins)
 
 
 def _require_folder(folder: Path) -> None:

@@ -125,12 +125,13 @@ class WorldRun:
         with blame(self.header.scenario.world, self._place(past.tick)):
             needs = self._world.needs(past.tick, turns, past.plan)
             delta = self._world.step(past.tick, turns, past.plan, past.answers)
-        found = first_difference(past.delta, delta)
-        if len(needs) != len(past.answers):
-            found = f"needs had {len(past.answers)} parts and has {len(needs)}"
-        if found:
+        asked = {"needs": [answer.purpose for answer in past.answers]}
+        found = first_difference(
+            asked, {"needs": [need.purpose for need in needs]}
+        ) or first_difference(past.delta, delta)
+        if found is not None:
             raise MovedError(
-                f"The world does not step as it is recorded: {found}.",
+                f"The world does not step as it is recorded: {found.told}.",
                 moved=("world",),
                 where=self._place(past.tick),
                 remedy="Its code moved, or it is not deterministic.",

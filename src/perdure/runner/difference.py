@@ -74,7 +74,7 @@ def _words(value: object) -> str:
 
 def _visible(value: object) -> str:
     """Write white space so that it can be seen, for texts that differ in nothing else."""
-    return str(value).replace("\n", "\\n").replace("\t", "\\t").replace(" ", "·")
+    return str(value).replace("\n", "⏎").replace("\t", "⇥").replace(" ", "·")
 
 
 def _shown(value: object, words: str, start: int) -> str:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from perdure.base.errors import PerdureError
+import msgspec
+
+from perdure.base.errors import PluginError
 from perdure.records.events import KIND_OF, Cost, Event, Reflected, Turn, TurnNotTaken
 from perdure.records.record import Record
-from perdure.records.request import CallKey
+from perdure.records.request import CallKey, FailureCause
+from perdure.runner.calls import WORLD_JOB
 from perdure.runner.difference import Differing, differing, first_difference
 from perdure.runner.past import PastTick, ReadBlob
 
 # A recorded event that came out otherwise, and how.
 Found = tuple[Event, Differing]
+# What a call gets that is not on record, so that its tick comes to an end and can be compared.
+UNRECORDED = FailureCause.UNSUPPORTED
 
 
 class Divergence(Record):
@@ -37,23 +42,29 @@ def divergence_of(
     past: PastTick,
     found: Found | None,
     unrecorded: Sequence[CallKey],
-    raised: PerdureError | None,
+    raised: PluginError | None,
 ) -> Divergence | None:
     """Say where a tick came out otherwise; None if it did not.
 
-    That is the first event that differs, else the first call that is not on record, else what kept
-    the tick from coming to its end.
+    That is the first event that differs, else the turn of the first call that is not on record,
+    else what kept the tick from coming to its end. `unrecorded` calls got `UNRECORDED`.
     """
-    if found is not None:
-        event, differs = found
-        return _divergence(world_id, event, differs.told, differs)
+    called = ""
     if unrecorded:
         key = min(unrecorded, key=lambda one: (one.job, one.purpose, one.ordinal))
-        wrong = (
-            f"call {key.ordinal} for {key.purpose!r} of job {key.job} is not on record, or what it "
-            "was answered is not"
+        whose = "the world" if key.job == WORLD_JOB else f"job {key.job}"
+        called = (
+            f"call {key.ordinal} for {key.purpose!r} of {whose} is not on record, or what it was "
+            "answered is not"
         )
-        return _divergence(world_id, _outcome_of(past, key.job), wrong)
+        if found is None:
+            return _divergence(world_id, _outcome_of(past, key.job), called)
+    if found is not None:
+        event, differs = found
+        if called and differs.now == repr(str(UNRECORDED)):
+            differs = msgspec.structs.replace(differs, now="a call that is not on record")
+        told = f"{differs.told}; {called}" if called else differs.told
+        return _divergence(world_id, event, told, differs)
     if raised is not None:
         return _divergence(world_id, past.events[0], str(raised))
     return None

@@ -16,9 +16,6 @@ import msgspec
 
 from perdure.agent import AGENT_VERSION
 from perdure.base.errors import (
-    EndpointUnreachableError,
-    KeyOrModelRefusedError,
-    PerdureError,
     PluginError,
 )
 from perdure.closure import SourceError, compare
@@ -46,7 +43,7 @@ from perdure.records.request import (
     Vectors,
 )
 from perdure.runner.calls import WORLD_JOB
-from perdure.runner.divergence import Divergence, Found, diverged, divergence_of
+from perdure.runner.divergence import UNRECORDED, Divergence, Found, diverged, divergence_of
 from perdure.runner.history import code_at
 from perdure.runner.moved import moved_code, told_moved
 from perdure.runner.past import PastTick, ReadBlob, past_ticks
@@ -130,6 +127,7 @@ async def _replay_world(
         agent=parts.agent(header),
         partition=beside,
         host=host,
+        quorum=0.0,
     )
     ticks = events = 0
     divergence = None
@@ -137,12 +135,12 @@ async def _replay_world(
         host.load(_answers(past, reader, world_id))
         beside.load(past)
         opened = TickOpened(plan=past.plan, log_head=LogHead(seq=-1, chain=""), epoch=0)
-        raised: PerdureError | None = None
+        raised: PluginError | None = None
         try:
             if past.tick == 0:
                 await world.begin()
             await world.run_tick(past.tick, opened)
-        except (PluginError, EndpointUnreachableError, KeyOrModelRefusedError) as error:
+        except PluginError as error:
             raised = error
         divergence = divergence_of(world_id, past, beside.found, host.unrecorded, raised)
         if divergence is not None:
@@ -200,7 +198,7 @@ class _RecordHost:
         answer = self._answers.get((key.job, key.purpose, key.ordinal))
         if answer is None:
             self.unrecorded.append(key)
-            answer = FailureCause.UNSUPPORTED
+            answer = UNRECORDED
         if isinstance(answer, FailureCause):
             return CallResult(key=key, attempts=(Attempt(failed=answer),))
         return CallResult(key=key, attempts=(Attempt(),), answer=answer)

@@ -51,8 +51,11 @@ class WorldRun:
         agent: Agent,
         partition: Partition,
         host: ModelHost,
+        quorum: float | None = None,
     ) -> None:
+        """Take up a world. `quorum` stands in for the header's where a tick is known to close."""
         self.header = header
+        self._quorum = header.quorum if quorum is None else quorum
         self.partition = partition
         self._world = world
         self._agent = agent
@@ -166,7 +169,7 @@ class WorldRun:
             for job, outcome in zip(jobs, outcomes, strict=True)
         )
         self._require_not_stopped(tick)
-        short = shortfall(len(jobs), causes, self.header.quorum)
+        short = shortfall(len(jobs), causes, self._quorum)
         if short is not None:
             raise no_quorum(short, calls.results(), self.header.agent.agent, self._place(tick))
 

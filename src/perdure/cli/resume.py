@@ -75,12 +75,17 @@ def study_of(entry: RunEntry, folder: Path) -> Path:
         UsageError: it is at neither place.
 
     """
-    beside = folder / entry.study_path_relative
-    for path in (beside, Path(entry.study_path)):
-        if path.is_file():
-            return path
+    path = find_study(entry, folder)
+    if path is not None:
+        return path
     raise UsageError(
         f"The study file of this run is not at {entry.study_path} any more.",
         where=str(folder),
         remedy="Say where it is with --study PATH.",
     )
+
+
+def find_study(entry: RunEntry, folder: Path) -> Path | None:
+    """Find a run's study file where `study_of` looks for it; None if it is at neither place."""
+    beside = folder / entry.study_path_relative
+    return next((path for path in (beside, Path(entry.study_path)) if path.is_file()), None)

@@ -30,7 +30,8 @@ class RunEntry(Record):
     """A run as asked. `study` is the canonical JSON of the study with the flags applied.
 
     `hashes` names each input and its hash: brief, ontology, population, scenarios, seeds, pins,
-    agent, held_out. `versions` are for people: perdure, python, sqlite. `fingerprint` holds the
+    agent, held_out. `versions` are for people: perdure, python, and agent (of the
+    persona agent). `fingerprint` holds the
     code that decides the run, as text.
     """
 

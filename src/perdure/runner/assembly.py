@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
+from perdure.agent import AGENT_VERSION
 from perdure.base.canonical import encode
 from perdure.base.clock import Clock, SystemClock
 from perdure.base.crashpoints import crashpoint
@@ -26,7 +27,7 @@ from perdure.records.fingerprint import Fingerprint
 from perdure.records.registry import LogPayload, RunEntry, RunForced, TransportMoved
 from perdure.records.result import RunResult
 from perdure.runner.config import RunConfig
-from perdure.runner.history import History, look_back
+from perdure.runner.history import History, look_again, look_back
 from perdure.runner.meter import Observer
 from perdure.runner.plugins import PluginParts
 from perdure.runner.reconcile import reconcile
@@ -138,6 +139,9 @@ async def _govern(
     make_folder(folder)
     lock = await GovernorLock.acquire(folder, clock)
     try:
+        past = look_again(config, past)
+        if past.result is not None:
+            return past.result
         registry = await _registry(config, past, cells)
         journal = None
         try:
@@ -229,6 +233,7 @@ def entry_for(config: RunConfig, code: Fingerprint | None = None) -> RunEntry:
         versions={
             "perdure": metadata.version("perdure"),
             "python": platform.python_version(),
+            "agent": str(AGENT_VERSION),
         },
         fingerprint=code,
     )

@@ -101,7 +101,7 @@ def require_leave(
     else:
         remedy = "Restore what moved, or start another run in another folder."
     raise MovedError(
-        f"What decides this run moved: {'; '.join(map(_told, refused))}.",
+        f"What decides this run moved: {'; '.join(map(told_moved, refused))}.",
         moved=tuple(one.name for one in refused),
         diffs=tuple(diffs),
         where=where,
@@ -109,7 +109,8 @@ def require_leave(
     )
 
 
-def _told(one: Moved) -> str:
+def told_moved(one: Moved) -> str:
+    """Name one thing that moved, with its parts or with what it was and is."""
     if not one.parts:
         return f"{one.name} ({one.was[:12]} then, {one.now[:12]} now)"
     more = len(one.parts) - _PARTS_SHOWN

@@ -2,23 +2,27 @@
 
 The world steps again under the recorded plans, the agent acts again on the recorded replies, and
 what they make is put beside the record, event by event. The first difference is named. There are
-two causes: the code moved since, or the code is not deterministic.
+two causes: the code moved since, or the code is not deterministic. What moved is named too.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
+from functools import partial
 from pathlib import Path
 
-from perdure.base.errors import PluginError
+import msgspec
+
+from perdure.agent import AGENT_VERSION
+from perdure.base.errors import (
+    PluginError,
+)
+from perdure.closure import SourceError, compare
 from perdure.inference.host import HostStats
 from perdure.records.events import (
-    KIND_OF,
     AnswerGiven,
     Batch,
-    Cost,
-    Event,
     Head,
     Reflected,
     Turn,
@@ -27,7 +31,7 @@ from perdure.records.events import (
 from perdure.records.journal import TickOpening
 from perdure.records.persona import Persona
 from perdure.records.record import Record
-from perdure.records.registry import CallsLost, CallsOrphaned, LogHead
+from perdure.records.registry import CallsLost, CallsOrphaned, LogHead, RunForced
 from perdure.records.request import (
     Attempt,
     CallKey,
@@ -39,8 +43,10 @@ from perdure.records.request import (
     Vectors,
 )
 from perdure.runner.calls import WORLD_JOB
-from perdure.runner.difference import first_difference
-from perdure.runner.past import PastTick, past_ticks
+from perdure.runner.divergence import UNRECORDED, Divergence, Found, diverged, divergence_of
+from perdure.runner.history import code_at
+from perdure.runner.moved import moved_code, told_moved
+from perdure.runner.past import PastTick, ReadBlob, past_ticks
 from perdure.runner.plugins import PluginParts
 from perdure.runner.port import TickOpened
 from perdure.runner.vectors import unpack
@@ -48,14 +54,13 @@ from perdure.runner.world_run import WorldRun
 from perdure.trace.reader import RunReader
 
 SERVED = "record"
+
+_EITHER = "The code moved since, or it is not deterministic."
+_NOT_THE_CODE = (
+    "No code that decides the run moved since, so it is not deterministic, or goes by something "
+    "that is not its code."
+)
 _Place = tuple[int, str, int]
-
-
-class Divergence(Record):
-    """The first event that came out otherwise: its id, and the field with old and new value."""
-
-    event: str
-    wrong: str
 
 
 class ReplayedWorld(Record):
@@ -68,10 +73,14 @@ class ReplayedWorld(Record):
 
 
 class Replayed(Record):
-    """A run driven again, world by world, with no model call made."""
+    """A run driven again, world by world, with no model call made.
+
+    If it came out otherwise, `causes` says in sentences what can have made it so.
+    """
 
     run_id: str
     worlds: tuple[ReplayedWorld, ...]
+    causes: tuple[str, ...] = ()
 
     @property
     def diverged(self) -> bool:
@@ -79,8 +88,11 @@ class Replayed(Record):
         return any(world.divergence is not None for world in self.worlds)
 
 
-def replay(folder: Path) -> Replayed:
+def replay(folder: Path, study_path: Path | None = None) -> Replayed:
     """Drive every world of a run again.
+
+    The study's own world and agent are looked for beside `study_path`, by default where the study
+    was when the run began.
 
     Raises:
         DamagedRecordError: the record does not hold what was written.
@@ -89,13 +101,16 @@ def replay(folder: Path) -> Replayed:
     """
     with RunReader.open(folder) as reader:
         personas = {persona.id: persona for persona in reader.personas}
-        study_folder = Path(reader.entry.study_path).parent
-        worlds = [
+        study_folder = (study_path or Path(reader.entry.study_path)).resolve().parent
+        worlds = tuple(
             asyncio.run(_replay_world(reader, world.world_id, personas, study_folder))
             for world in reader.worlds
             if reader.has(world.world_id)
-        ]
-        return Replayed(run_id=reader.entry.run_id, worlds=tuple(worlds))
+        )
+        replayed = Replayed(run_id=reader.entry.run_id, worlds=worlds)
+        if not replayed.diverged:
+            return replayed
+        return msgspec.structs.replace(replayed, causes=_causes(reader, study_folder))
 
 
 async def _replay_world(
@@ -103,7 +118,8 @@ async def _replay_world(
 ) -> ReplayedWorld:
     header = reader.header(world_id)
     parts = PluginParts(header.agent.agent, [header.scenario.world], study_folder)
-    host, beside = _RecordHost(), _Beside(world_id)
+    beside = _Beside(partial(reader.blob, world_id))
+    host = _RecordHost()
     world = WorldRun(
         header=header,
         personas=personas,
@@ -111,47 +127,78 @@ async def _replay_world(
         agent=parts.agent(header),
         partition=beside,
         host=host,
+        quorum=0.0,
     )
     ticks = events = 0
-    try:
-        await world.begin()
-        for past in past_ticks(reader.events(world_id), lambda name: reader.blob(world_id, name)):
-            host.past = beside.past = past
-            host.answers = _answers(past, reader, world_id)
-            opened = TickOpened(plan=past.plan, log_head=LogHead(seq=-1, chain=""), epoch=0)
+    divergence = None
+    for past in past_ticks(reader.events(world_id), partial(reader.blob, world_id)):
+        host.load(_answers(past, reader, world_id))
+        beside.load(past)
+        opened = TickOpened(plan=past.plan, log_head=LogHead(seq=-1, chain=""), epoch=0)
+        raised: PluginError | None = None
+        try:
+            if past.tick == 0:
+                await world.begin()
             await world.run_tick(past.tick, opened)
-            if beside.divergence is not None:
-                break
-            ticks, events = ticks + 1, events + len(past.events)
-    except PluginError as error:
-        beside.divergence = Divergence(event=f"{world_id}, tick {ticks}", wrong=str(error))
-    return ReplayedWorld(
-        world_id=world_id, ticks=ticks, events=events, divergence=beside.divergence
+        except PluginError as error:
+            raised = error
+        divergence = divergence_of(world_id, past, beside.found, host.unrecorded, raised)
+        if divergence is not None:
+            break
+        ticks, events = ticks + 1, events + len(past.events)
+    return ReplayedWorld(world_id=world_id, ticks=ticks, events=events, divergence=divergence)
+
+
+def _causes(reader: RunReader, study_folder: Path) -> tuple[str, ...]:
+    """Say what can have made a record come out otherwise: what moved since, or else chance."""
+    headers = [
+        reader.header(world.world_id) for world in reader.worlds if reader.has(world.world_id)
+    ]
+    own = [name for one in headers for name in (one.agent.agent, one.scenario.world)]
+    try:
+        now = code_at(study_folder, own)
+    except (PluginError, SourceError):
+        return (_EITHER,)
+    forced = [row.fingerprint for row in reader.log if isinstance(row, RunForced)]
+    then = [code for code in (reader.entry.fingerprint, *forced) if code is not None]
+    if not then:
+        return (_EITHER,)
+    refusing = dict.fromkeys(one for code in then for one in compare(code, now).refusing)
+    if not refusing:
+        return (_NOT_THE_CODE,)
+    named = "; ".join(told_moved(one) for one in moved_code(refusing))
+    was = reader.entry.versions.get("agent", str(AGENT_VERSION))
+    renewed = f" The persona agent was version {was} and is version {AGENT_VERSION}."
+    return (
+        f"Code that decides the run moved since: {named}."
+        + (renewed if was != str(AGENT_VERSION) else ""),
+        "If that is not the reason, the code is not deterministic.",
     )
 
 
 class _RecordHost:
-    """Answers each call with what is recorded of it."""
+    """Answers each call of a tick with what is recorded of it, and notes those that are not."""
 
     def __init__(self) -> None:
-        self.past: PastTick | None = None
-        self.answers: dict[_Place, Reply | Vectors | FailureCause] = {}
+        self._answers: dict[_Place, Reply | Vectors | FailureCause] = {}
+        self.unrecorded: list[CallKey] = []
         self.stop_cause: FailureCause | None = None
 
-    async def call(self, key: CallKey, request: ChatRequest | EmbedRequest) -> CallResult:
+    def load(self, answers: dict[_Place, Reply | Vectors | FailureCause]) -> None:
+        """Take the answers of the tick that is driven next."""
+        self._answers = answers
+        self.unrecorded = []
+
+    async def call(self, key: CallKey, request: ChatRequest | EmbedRequest) -> CallResult:  # noqa: ARG002
         """Give the recorded answer, or the recorded cause.
 
-        Raises:
-            PluginError: the record does not hold what the model said to this call.
-
+        A call that is not on record fails, so that the tick comes to its end and can be compared:
+        what differs before the call is then named first.
         """
-        answer = self.answers.get((key.job, key.purpose, key.ordinal))
+        answer = self._answers.get((key.job, key.purpose, key.ordinal))
         if answer is None:
-            raise PluginError(
-                f"Call {key.ordinal} for {key.purpose!r} of job {key.job} ({request.role}) is not "
-                "on record, or what it was answered is not.",
-                remedy="The agent moved, or it makes calls whose replies no event holds.",
-            )
+            self.unrecorded.append(key)
+            answer = UNRECORDED
         if isinstance(answer, FailureCause):
             return CallResult(key=key, attempts=(Attempt(failed=answer),))
         return CallResult(key=key, attempts=(Attempt(),), answer=answer)
@@ -184,11 +231,15 @@ class _RecordHost:
 class _Beside:
     """A partition that writes nothing: it puts each batch beside the recorded events."""
 
-    def __init__(self, world_id: str) -> None:
-        self._world_id = world_id
-        self.past: PastTick | None = None
-        self.divergence: Divergence | None = None
+    def __init__(self, blob: ReadBlob) -> None:
+        self._blob = blob
+        self._past: PastTick | None = None
+        self.found: Found | None = None
         self._head = Head(seq=-1, chain="", content=0, digest="")
+
+    def load(self, past: PastTick) -> None:
+        """Take the recorded tick that is driven next."""
+        self._past, self.found = past, None
 
     @property
     def head(self) -> Head:
@@ -202,10 +253,10 @@ class _Beside:
 
     async def append(self, batch: Batch, *, epoch: int, log_head: LogHead) -> Head:  # noqa: ARG002
         """Compare a batch with the recorded tick."""
-        assert self.past is not None, "a tick is loaded before it is driven"
-        last = self.past.events[-1]
-        contents = [e.content for e in self.past.events if e.content is not None]
-        self.divergence = diverged(self._world_id, self.past.events, batch.events)
+        assert self._past is not None, "a tick is loaded before it is driven"
+        last = self._past.events[-1]
+        contents = [e.content for e in self._past.events if e.content is not None]
+        self.found = diverged(self._past.events, batch.events, self._blob, batch.blobs)
         self._head = Head(
             seq=last.seq,
             chain="",
@@ -221,33 +272,6 @@ class _Beside:
 
     async def close(self) -> None:
         """Do nothing."""
-
-
-def diverged(world_id: str, recorded: Sequence[Event], now: Sequence[Event]) -> Divergence | None:
-    """Find the first event that came out otherwise; costs are not compared. Pure."""
-    old = [event for event in recorded if not isinstance(event.payload, Cost)]
-    new = [event for event in now if not isinstance(event.payload, Cost)]
-    for was, found in zip(old, new, strict=False):
-        kinds = KIND_OF[type(was.payload)], KIND_OF[type(found.payload)]
-        if kinds[0] != kinds[1]:
-            return Divergence(
-                event=f"{world_id}:{was.seq}", wrong=f"it was a {kinds[0]} and is a {kinds[1]}"
-            )
-        beside = ("persona", was.persona, found.persona), ("content", was.content, found.content)
-        for name, left, right in beside:
-            if left != right:
-                return Divergence(
-                    event=f"{world_id}:{was.seq}", wrong=f"{name} was {left!r} and is {right!r}"
-                )
-        wrong = first_difference(was.payload, found.payload)
-        if wrong:
-            return Divergence(event=f"{world_id}:{was.seq}", wrong=f"{kinds[0]}: {wrong}")
-    if len(old) != len(new):
-        return Divergence(
-            event=f"{world_id}:{old[-1].seq}",
-            wrong=f"the tick had {len(old)} events and has {len(new)}",
-        )
-    return None
 
 
 def _answers(

@@ -51,8 +51,11 @@ class WorldRun:
         agent: Agent,
         partition: Partition,
         host: ModelHost,
+        quorum: float | None = None,
     ) -> None:
+        """Take up a world. `quorum` stands in for the header's where a tick is known to close."""
         self.header = header
+        self._quorum = header.quorum if quorum is None else quorum
         self.partition = partition
         self._world = world
         self._agent = agent
@@ -125,12 +128,13 @@ class WorldRun:
         with blame(self.header.scenario.world, self._place(past.tick)):
             needs = self._world.needs(past.tick, turns, past.plan)
             delta = self._world.step(past.tick, turns, past.plan, past.answers)
-        found = first_difference(past.delta, delta)
-        if len(needs) != len(past.answers):
-            found = f"needs had {len(past.answers)} parts and has {len(needs)}"
-        if found:
+        asked = {"needs": [answer.purpose for answer in past.answers]}
+        found = first_difference(
+            asked, {"needs": [need.purpose for need in needs]}
+        ) or first_difference(past.delta, delta)
+        if found is not None:
             raise MovedError(
-                f"The world does not step as it is recorded: {found}.",
+                f"The world does not step as it is recorded: {found.told}.",
                 moved=("world",),
                 where=self._place(past.tick),
                 remedy="Its code moved, or it is not deterministic.",
@@ -165,7 +169,7 @@ class WorldRun:
             for job, outcome in zip(jobs, outcomes, strict=True)
         )
         self._require_not_stopped(tick)
-        short = shortfall(len(jobs), causes, self.header.quorum)
+        short = shortfall(len(jobs), causes, self._quorum)
         if short is not None:
             raise no_quorum(short, calls.results(), self.header.agent.agent, self._place(tick))
 

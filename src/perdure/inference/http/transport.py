@@ -30,6 +30,9 @@ from perdure.records.request import Failure, FailureCause
 
 _CHUNK_BYTES = 64 * 1024
 _QUIET_S = 0.1
+# An endpoint closes connections that are idle for some seconds, and one that it closed while this
+# process was stopped still looks open: none is used again that was idle so long.
+_IDLE_MAX_S = 1.0
 _FIRST_ERROR = 300
 _USER_AGENT = "perdure"
 # How the client marks an error that came before the request was sent.
@@ -78,6 +81,7 @@ class Transport:
             .deflate(enable=False)
             .http1_only()
             .connect_timeout(timedelta(seconds=self._settings.connect_s))
+            .pool_idle_timeout(timedelta(seconds=_IDLE_MAX_S))
         )
         if not _may_use_proxy(self._base_url):
             builder = builder.no_proxy()

@@ -94,7 +94,7 @@ def test_a_reply_that_came_while_the_loop_stood_still_is_read() -> None:
 
 def test_a_connection_that_ended_while_the_loop_stood_still_is_made_again(crowded: Crowded) -> None:
     """The client gives up connecting while the loop stands still; nothing was sent, so it may."""
-    host = threading.Thread(target=crowded.let_in)
+    host = threading.Thread(target=crowded.let_in, daemon=True)
 
     async def main() -> object:
         asked = await ask(crowded.base_url, connect_s=0.5, timeout_s=20.0)

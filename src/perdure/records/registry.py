@@ -201,6 +201,8 @@ LOG_KIND_OF: dict[type[Record], str] = {
     RunForced: "forced",
     TransportMoved: "transport_moved",
 }
+# What the log of a run that ended by itself ends with.
+ENDED = (RunClosed, RunPaused)
 LOG_TYPE_OF: dict[str, type[Record]] = {kind: cls for cls, kind in LOG_KIND_OF.items()}
 
 assert set(LOG_KIND_OF) == set(get_args(LogPayload))

@@ -12,13 +12,14 @@ import os
 import platform
 import threading
 from collections.abc import Sequence
+from contextlib import AsyncExitStack, suppress
 from importlib import metadata
 from pathlib import Path
 
 from perdure.base.canonical import encode
 from perdure.base.clock import Clock, SystemClock
 from perdure.base.crashpoints import crashpoint
-from perdure.base.errors import PluginError
+from perdure.base.errors import PluginError, StorageError
 from perdure.base.ids import new_run_id
 from perdure.inference.host import InferenceHost
 from perdure.inference.journaled import JournaledHost
@@ -26,6 +27,8 @@ from perdure.records.fingerprint import Fingerprint
 from perdure.records.registry import LogPayload, RunEntry, RunForced, TransportMoved
 from perdure.records.result import RunResult
 from perdure.runner.config import RunConfig
+from perdure.runner.endings import CONCERNS_THE_RUN
+from perdure.runner.governor import paused_by
 from perdure.runner.history import History, look_back
 from perdure.runner.meter import Observer
 from perdure.runner.plugins import PluginParts
@@ -136,39 +139,39 @@ async def _govern(
 ) -> RunResult:
     folder = Path(config.out)
     make_folder(folder)
-    lock = await GovernorLock.acquire(folder, clock)
-    try:
+    async with AsyncExitStack() as open_now:
+        open_now.callback((await GovernorLock.acquire(folder, clock)).release)
         registry = await _registry(config, past, cells)
-        journal = None
+        open_now.push_async_callback(registry.close)
+        partitions = FolderPartitions(folder)
+        log = past.log
         try:
-            partitions = FolderPartitions(folder)
             journal = await _journal(folder, registry.epoch)
+            open_now.push_async_callback(journal.close)
             journaled = JournaledHost(host, journal)
-            log = past.log
             if past.begun:
                 log = await _take_up(past, journaled, registry, partitions)
-            result = await conduct(
-                Session(
-                    config=config,
-                    cells=cells,
-                    parts=parts,
-                    host=journaled,
-                    registry=registry,
-                    partitions=partitions,
-                    clock=clock,
-                    observer=observer,
-                    folder=folder,
-                    log=log,
-                )
+        except CONCERNS_THE_RUN as error:
+            # No tick was opened, and what stopped the run is all that there is to say.
+            with suppress(StorageError):
+                await registry.log(paused_by(error))
+            raise
+        result = await conduct(
+            Session(
+                config=config,
+                cells=cells,
+                parts=parts,
+                host=journaled,
+                registry=registry,
+                partitions=partitions,
+                clock=clock,
+                observer=observer,
+                folder=folder,
+                log=log,
             )
-            await journal.finish()
-            return result
-        finally:
-            if journal is not None:
-                await journal.close()
-            await registry.close()
-    finally:
-        lock.release()
+        )
+        await journal.finish()
+        return result
 
 
 async def _journal(folder: Path, epoch: int) -> Journal:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
 from perdure.base.canonical import encode
-from perdure.base.errors import InternalError
+from perdure.base.errors import InternalError, StorageFullError
 from perdure.records.journal import Intent, OpenTick, Settled, TickOpening
 from perdure.records.request import CallKey
 from perdure.trace.files import exists
@@ -150,23 +151,32 @@ class Journal:
         return await self._group.alone(lambda: self._file.read(slot))
 
     async def finish(self) -> bool:
-        """Delete what is dead and put the journal into its one file. False if a reader holds it.
+        """Delete what is dead and put the journal into its one file.
 
-        Raises:
-            StorageError: storage failed.
-
-        """
-        return await self._group.alone(self._file.finish)
-
-    async def close(self) -> None:
-        """Write what waits, and close the file.
+        False if a reader or a full disk was in the way: the next process to open it does it.
 
         Raises:
             StorageError: storage failed.
 
         """
         try:
-            await self._group.alone(lambda: None)
+            return await self._group.alone(self._file.finish)
+        except StorageFullError:
+            return False
+
+    async def close(self) -> None:
+        """Write what waits, and close the file.
+
+        On a full disk a tick that was given up stays: the record has it, which the next process
+        finds out.
+
+        Raises:
+            StorageError: storage failed.
+
+        """
+        try:
+            with suppress(StorageFullError):
+                await self._group.alone(lambda: None)
         finally:
             await off_loop(self._file.close)
 

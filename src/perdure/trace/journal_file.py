@@ -198,7 +198,9 @@ class JournalFile:
         return OpenTick(epoch=slot.epoch, opening=slot.opening, calls=calls)
 
     def finish(self) -> bool:
-        """Delete all that is dead, and put the rest into the one file. False if a reader holds it.
+        """Delete all that is dead, and put the rest into the one file.
+
+        False if a reader or a full disk was in the way.
 
         Raises:
             StorageError: storage failed.

@@ -53,6 +53,7 @@ MODULES = (
     "perdure.trace.export",
     "perdure.trace.verify",
 )
+MOUNT, QUOTA, FOLDER = "mount", "quota", "folder"
 _FILLER = "filler"
 
 
@@ -70,25 +71,28 @@ class Said(NamedTuple):
 
 
 class Disk:
-    """A disk of its own, and a process that lives on it. Without leave to mount, a quota."""
+    """A disk of its own, and a process that lives on it.
 
-    def __init__(self, process: subprocess.Popen[str], place: Path, *, is_real: bool) -> None:
+    It is a mount; a folder with a quota, where nothing can be mounted; or a folder, which others
+    can look into and change.
+    """
+
+    def __init__(self, process: subprocess.Popen[str], place: Path, kind: str) -> None:
         self._process = process
-        self.place = place
         self.run = place / "disk" / "run"
-        self.is_real = is_real
+        self._kind = kind
         self.failed = 0
         self._quota: int | None = None
 
     def new(self, size: int, *, inodes: int = 0) -> None:
         """Put an empty disk of so many bytes (and so many inodes) in the place of the last."""
-        self._quota = None if self.is_real else size
-        self._order(do="new", size=size, inodes=inodes, mount=self.is_real)
+        self._quota = size if self._kind == QUOTA else None
+        self._order(do="new", size=size, inodes=inodes, mount=self._kind == MOUNT)
 
     def room(self, size: int = 1 << 26, *, inodes: int = 0) -> None:
         """Make the disk larger or smaller, and writable."""
-        self._quota = None if self.is_real else size
-        if self.is_real:
+        self._quota = size if self._kind == QUOTA else None
+        if self._kind == MOUNT:
             self._order(do="room", size=size, inodes=inodes)
 
     def read_only(self) -> None:
@@ -105,8 +109,8 @@ class Disk:
 
     def leave(self, free: int) -> None:
         """Fill the disk up to so many free bytes, or give that much of it back."""
-        told = self._order(do="leave", free=free, mount=self.is_real)
-        if not self.is_real:
+        told = self._order(do="leave", free=free, mount=self._kind == MOUNT)
+        if self._kind == QUOTA:
             self._quota = told["used"] + free
 
     def live(self, *arguments: str, fails: Sequence[Any] = (), crash_at: str = "") -> Said:
@@ -138,21 +142,21 @@ class Disk:
 
 
 @contextlib.contextmanager
-def small_disk(study: Path, place: Path) -> Iterator[Disk]:
+def small_disk(study: Path, place: Path, kind: str = MOUNT) -> Iterator[Disk]:
     """Start a process that has a disk of its own under `place`, and end it."""
-    no_mounts = why_no_mounts()
-    if no_mounts:
-        tell(f"no disk can be mounted ({no_mounts}): a quota inside SQLite stands in for one")
+    if kind == MOUNT and why_no_mounts():
+        tell(f"no disk can be mounted ({why_no_mounts()}): a quota in SQLite stands in for one")
+        kind = QUOTA
     words = [sys.executable, "-m", "tests.crash.small_disk", str(study), str(place)]
     with subprocess.Popen(
-        words if no_mounts else [*_own_mounts(), *words],
+        [*_own_mounts(), *words] if kind == MOUNT else words,
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
     ) as process:
         try:
-            yield Disk(process, place, is_real=not no_mounts)
+            yield Disk(process, place, kind)
         finally:
             assert process.stdin is not None
             process.stdin.close()

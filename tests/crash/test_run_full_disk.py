@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
 from signal import SIGKILL
@@ -48,10 +48,13 @@ class Counting(MisbehavingServer):
     """Answers by the prompt alone, and counts what it is asked."""
 
     def __init__(self) -> None:
-        super().__init__(responder=self._say)
+        super().__init__(responder=self._say, models=("model-2025-01-01",))
         self.asked: Counter[bytes] = Counter()
+        # What to do when so many calls have come.
+        self.then: dict[int, Callable[[], None]] = {}
 
     def _say(self, request: dict[str, Any]) -> str:
+        self.then.pop(self.calls, lambda: None)()
         key = sha256(str(sorted(request.items())).encode()).digest()
         self.asked[key] += 1
         return ["I agree with Ann.", "Bob. I disagree.", "I do not know."][key[1] % 3]
@@ -64,11 +67,11 @@ class Runs:
         self.disk = disk
         self._server = server
         self._words = ("run", str(study), "--out", str(disk.run), "--quiet", "--json")
-        self._flags = ("--model", "http", "--model-name", "test-model")
+        self._flags = ("--model", "api")
         disk.new(BIG)
         said = self.run()
         assert said.status == EXIT_DONE, said
-        self.digests = self._digests(said)
+        self.digests = self.digests_of(said)
         self.once = Counter(server.asked)
         self.files = disk.files()
 
@@ -78,6 +81,15 @@ class Runs:
         said = self.disk.live(*self._words, *self._flags, *address, **how)
         assert "Traceback" not in said.out + said.err, said.err
         return said
+
+    def after(self, calls: int, do: Callable[[], None]) -> None:
+        """Do something when so many calls from now have reached the server."""
+        self._server.then[self._server.calls + calls] = do
+
+    def fail_from(self, calls: int, fault: str) -> None:
+        """Have the server play a fault at every call, after so many from now; none if empty."""
+        begin = self._server.calls + calls
+        self._server.play(lambda seen: fault if fault and seen.index >= begin else None)
 
     def ask(self, command: str) -> Said:
         """Read the run with a command."""
@@ -99,7 +111,7 @@ class Runs:
         even its registry could be born.
         """
         if said.status == EXIT_DONE:
-            assert self._digests(said) == self.digests
+            assert self.digests_of(said) == self.digests
             return ""
         assert said.status == EXIT_STOPPED, said
         told = said.document
@@ -123,7 +135,7 @@ class Runs:
         """
         said = self.run()
         assert said.status == EXIT_DONE, said
-        assert self._digests(said) == self.digests
+        assert self.digests_of(said) == self.digests
         assert self.ask("verify").status == EXIT_DONE
         ledger = self.ask("ledger")
         assert ledger.status == EXIT_DONE
@@ -134,19 +146,26 @@ class Runs:
         assert set(parts) <= {"lost"}
         return again.total()
 
-    def _digests(self, said: Said) -> list[str]:
+    def digests_of(self, said: Said) -> list[str]:
+        """Read each world's digest from what a run said."""
         return [world["digest"] for world in said.document["result"]["worlds"]]
 
 
 @pytest.fixture
 def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runs]:
     """Give a disk on which the run came to its end undisturbed."""
-    monkeypatch.setenv("EXAMPLE_API_KEY", "sk-a-key-of-no-use-0123456789")
-    study = tmp_path / "study.yaml"
-    study.write_text(SAMPLE.replace("    limits: {requests_per_minute: 60}\n", ""))
-    (tmp_path / "people.csv").write_text(PEOPLE)
+    study = write_study(tmp_path, monkeypatch)
     with Counting() as server, small_disk(study, tmp_path) as disk:
         yield Runs(disk, server, study)
+
+
+def write_study(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write the study that is run, and give its path."""
+    monkeypatch.setenv("EXAMPLE_API_KEY", "sk-a-key-of-no-use-0123456789")
+    study = folder / "study.yaml"
+    study.write_text(SAMPLE.replace("    limits: {requests_per_minute: 60}\n", ""))
+    (folder / "people.csv").write_text(PEOPLE)
+    return study
 
 
 def level(runs: Runs, number: int) -> int:

@@ -68,7 +68,7 @@ def gaps(
         why = "no token counts were reported for these attempts"
         found.append(Gap(what="tokens", why=why, count=cost.usage_unknown, of=cost.attempts))
     if beside.unknown:
-        why = "the amount of these attempts outside closed ticks is unknown"
+        why = "what these attempts or ticks outside closed ticks cost is unknown"
         found.append(Gap(what="cost", why=why, count=beside.unknown, of=0))
     if beside.open:
         why = "the run has not ended, and calls of open ticks are not on record"

@@ -54,6 +54,8 @@ def verify(folder: RunFolder, *, json: Json = False) -> int:
                 "sound": report.is_sound,
                 "findings": report.every_finding,
                 "worlds": report.worlds,
+                "journal_fault": report.journal_fault,
+                "journal_losses": report.losses,
             }
         )
     else:
@@ -62,6 +64,7 @@ def verify(folder: RunFolder, *, json: Json = False) -> int:
 
 
 def _parts(report: RunReport, folder: str) -> Iterator[RenderableType]:
+    from perdure.cli.cost_view import lost_journal  # noqa: PLC0415 - heavy
     from perdure.cli.figures import count, plural  # noqa: PLC0415 - heavy
     from perdure.cli.tables import digests, paragraph, table  # noqa: PLC0415 - heavy
 
@@ -70,7 +73,11 @@ def _parts(report: RunReport, folder: str) -> Iterator[RenderableType]:
     yield paragraph(f"{folder}: {verdict}\n", style="bold")
     for finding in findings:
         yield paragraph(f"{finding.where}: {finding.wrong}")
-    if findings:
+    for loss in report.losses:
+        yield paragraph(lost_journal(loss))
+    if report.journal_fault:
+        yield paragraph(f"The call journal cannot be used: {report.journal_fault}")
+    if findings or report.losses or report.journal_fault:
         yield paragraph("")
     rows = [
         [world.world_id, count(world.events), str(world.tick) if world.tick >= 0 else "none"]

@@ -179,8 +179,10 @@ class Governor:
                 self._stop_cause, self._stop_exit = cause, exit_status
             self._moved.notify_all()
 
-    async def close(self, folder: str) -> RunResult:
+    async def close(self, folder: str, *, holds_open: bool) -> RunResult:
         """Record how the run ended, and give its result.
+
+        `holds_open` says that ticks are left open in the call journal.
 
         Raises:
             StorageError: it could not be recorded.
@@ -194,22 +196,26 @@ class Governor:
             stop_cause=self._stop_cause,
             stop_exit=self._stop_exit,
         )
-        end: RunPaused | RunClosed = RunClosed(state=result.state, exit_status=result.exit_status)
+        end: RunPaused | RunClosed = RunClosed(
+            state=result.state, exit_status=result.exit_status, holds_open=holds_open
+        )
         if self._stop_cause:
-            end = RunPaused(cause=result.cause, exit_status=result.exit_status)
+            end = RunPaused(
+                cause=result.cause, exit_status=result.exit_status, holds_open=holds_open
+            )
         try:
             await self._registry.log(end, self._heads, self.outcomes)
         except StorageFullError as error:
-            await self._registry.log(paused_by(error))
+            await self._registry.log(paused_by(error, holds_open=holds_open))
             raise
         await self._registry.finish()
         crashpoint("run.closed")
         return result
 
 
-def paused_by(error: PerdureError) -> RunPaused:
+def paused_by(error: PerdureError, *, holds_open: bool) -> RunPaused:
     """Say in the words of an error why a run stopped. Pure."""
-    return RunPaused(cause=told(error), exit_status=error.exit_status)
+    return RunPaused(cause=told(error), exit_status=error.exit_status, holds_open=holds_open)
 
 
 def result_of(

@@ -8,41 +8,37 @@ in the record after all is given up by the journal, with what the record did not
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 
 from perdure.inference.charges import is_final, uncharged
 from perdure.inference.journaled import JournaledHost
 from perdure.records.events import Cost
 from perdure.records.journal import OpenTick
-from perdure.records.registry import (
-    CallsLost,
-    CallsOrphaned,
-    LogPayload,
-    RunClosed,
-    RunPaused,
-    TickDiscarded,
-)
+from perdure.records.registry import CallsLost, CallsOrphaned, LogPayload, TickDiscarded
 from perdure.records.request import CallKey
 from perdure.trace.port import Reading, RunRegistry
+from perdure.trace.sittings import killed_epochs
 
 
-def was_stopped_cleanly(log: Sequence[LogPayload]) -> bool:
-    """Say whether the sitting that a run log ends with ended by itself: no loss, then. Pure."""
-    return bool(log) and isinstance(log[-1], RunPaused | RunClosed)
+def losses_of(
+    tick: OpenTick, killed: Collection[int], log: Sequence[LogPayload]
+) -> tuple[TickDiscarded, ...]:
+    """Record a tick as discarded by every sitting that ran it and was killed, once each. Pure.
 
-
-def loss_of(tick: OpenTick, killed_epoch: int, log: Iterable[LogPayload]) -> TickDiscarded | None:
-    """Make the record of a loss; None if that sitting did not run the tick, or it is recorded.
-
-    Pure. A sitting ran the tick if it opened it, or made a call of it.
+    A sitting ran the tick if it opened it, or made a call of it.
     """
-    epochs = {tick.epoch, *(call.epoch for call in tick.calls)}
-    place = (tick.opening.world, tick.opening.tick, killed_epoch)
-    known = {(row.world_id, row.tick, row.epoch) for row in log if isinstance(row, TickDiscarded)}
-    if killed_epoch not in epochs or place in known:
-        return None
+    world_id, number = tick.opening.world, tick.opening.tick
+    ran = {tick.epoch, *(call.epoch for call in tick.calls)}
+    known = {
+        row.epoch
+        for row in log
+        if isinstance(row, TickDiscarded) and (row.world_id, row.tick) == (world_id, number)
+    }
     kept = sum(call.settled is not None and is_final(call.settled) for call in tick.calls)
-    return TickDiscarded(world_id=place[0], tick=place[1], epoch=killed_epoch, kept=kept)
+    return tuple(
+        TickDiscarded(world_id=world_id, tick=number, epoch=epoch, kept=kept)
+        for epoch in sorted(ran & set(killed) - known)
+    )
 
 
 async def reconcile(
@@ -62,14 +58,13 @@ async def reconcile(
         StorageError: what happened could not be recorded.
 
     """
-    clean = was_stopped_cleanly(log)
+    killed = killed_epochs(log)
     for tick in await host.open_ticks():
         world_id, number = tick.opening.world, tick.opening.tick
         head = await asyncio.to_thread(reading.head, world_id)
         in_record = head is not None and number <= head.tick
-        if not in_record and not clean:
-            loss = loss_of(tick, registry.epoch - 1, log)
-            if loss is not None:
+        if not in_record:
+            for loss in losses_of(tick, killed, log):
                 await registry.log(loss)
         used: set[CallKey] = set()
         if in_record:

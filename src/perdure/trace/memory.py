@@ -247,6 +247,17 @@ class MemoryRegistry:
         self._run.log_head = head
         return head
 
+    async def log_together(self, payloads: Sequence[LogPayload]) -> LogHead:
+        """Append several rows to the run log.
+
+        Raises:
+            StaleWriterError: a later epoch has claimed the run.
+
+        """
+        for payload in payloads:
+            await self.log(payload)
+        return self.log_head
+
     async def witness(self, world_id: str, head: Head, outcome: WorldOutcome | None = None) -> None:
         """Note where a partition ends, after its commit, and how its world stands.
 

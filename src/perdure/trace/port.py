@@ -142,6 +142,10 @@ class RunRegistry(Protocol):
         """Append a row to the run log, durably, with notes of how worlds stand."""
         ...
 
+    async def log_together(self, payloads: Sequence[LogPayload]) -> LogHead:
+        """Append several rows to the run log durably, all of them or none."""
+        ...
+
     async def witness(self, world_id: str, head: Head, outcome: WorldOutcome | None = None) -> None:
         """Note where a partition ends, after its commit, and how its world stands."""
         ...

@@ -110,6 +110,18 @@ class Registry:
         async with self._turn:
             return await off_loop(lambda: self._file.log(payload, heads, outcomes))
 
+    async def log_together(self, payloads: Sequence[LogPayload]) -> LogHead:
+        """Append several rows to the run log, all of them or none.
+
+        Raises:
+            StaleWriterError: a later epoch has claimed the run.
+            StorageFullError: there was no room.
+            StorageError: storage failed.
+
+        """
+        async with self._turn:
+            return await off_loop(lambda: self._file.log_together(payloads))
+
     async def witness(self, world_id: str, head: Head, outcome: WorldOutcome | None = None) -> None:
         """Note where a partition ends, after its commit, and how its world stands.
 

@@ -31,6 +31,7 @@ from perdure.trace.partition_file import claim, require_epoch
 from perdure.trace.registry_rows import StoredWorld, read_entry, read_worlds
 from perdure.trace.run_log import INSERT_LOG, first_log_head, read_log, seal_log
 from perdure.trace.schema import REGISTRY
+from perdure.trace.sittings import may_hold_open
 
 REGISTRY_NAME = "run.db"
 WORLDS_NAME = "worlds"
@@ -54,6 +55,7 @@ class RegistryFile:
         worlds: tuple[StoredWorld, ...],
         log_head: LogHead,
         epoch: int,
+        held_open: bool = False,
     ) -> None:
         self._database = database
         self._folder = database.path.parent
@@ -63,6 +65,8 @@ class RegistryFile:
         self.outcomes = {world.entry.world_id: world.outcome for world in worlds}
         self.log_head = log_head
         self.epoch = epoch
+        # Whether ticks may be open in the call journal since before this epoch.
+        self.held_open = held_open
 
     @classmethod
     def create(
@@ -134,7 +138,13 @@ class RegistryFile:
     def _say_full(cls, folder: Path, error: StorageFullError) -> None:
         registry = cls._open(folder)
         try:
-            registry.log(RunPaused(cause=str(error), exit_status=error.exit_status))
+            registry.log(
+                RunPaused(
+                    cause=str(error),
+                    exit_status=error.exit_status,
+                    holds_open=registry.held_open,
+                )
+            )
         finally:
             registry.close()
 
@@ -156,7 +166,14 @@ class RegistryFile:
         except BaseException:
             database.close()
             raise
-        return cls(database, entry=entry, worlds=worlds, log_head=head, epoch=last_epoch + 1)
+        return cls(
+            database,
+            entry=entry,
+            worlds=worlds,
+            log_head=head,
+            epoch=last_epoch + 1,
+            held_open=may_hold_open(row.payload for row in rows),
+        )
 
     def log(
         self,
@@ -186,6 +203,23 @@ class RegistryFile:
             self._write(statements)
         self.log_head = head
         self._noted(heads, outcomes)
+        return head
+
+    def log_together(self, payloads: Sequence[LogPayload]) -> LogHead:
+        """Append several rows to the run log, all of them or none.
+
+        Raises:
+            StaleWriterError: a later epoch has claimed the run.
+            StorageFullError: there was no room.
+            StorageError: storage failed.
+
+        """
+        head, rows = self.log_head, []
+        for payload in payloads:
+            row, head = seal_log(head, payload)
+            rows.append((INSERT_LOG, row))
+        self._write(rows)
+        self.log_head = head
         return head
 
     def witness(self, heads: Mapping[str, Head], outcomes: Sequence[WorldOutcome] = ()) -> None:

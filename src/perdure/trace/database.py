@@ -183,8 +183,10 @@ class Database:
             return False  # the log is durable where it is; the next process tries again
         return bool(mode == "delete")
 
-    def close(self) -> None:
+    def close(self, *, keep_log: bool = False) -> None:
         """Close the connection, once; a dead one leaves its log as it is for the next process.
+
+        With `keep_log` a live one does too.
 
         Raises:
             StorageError: SQLite could not close.
@@ -194,7 +196,7 @@ class Database:
             return
         self._is_closed = True
         try:
-            if self._dead is not None:
+            if keep_log or self._dead is not None:
                 self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             self._connection.close()
         except apsw.Error as error:

@@ -170,8 +170,9 @@ class JournalFile:
                 database.execute(rows.UPDATE_HEAD, (head.writes, rows.head_sum(head)))
             _trim(database)
             note = _note(path, head)
-        except BaseException:
-            database.close()
+        except BaseException as error:
+            # What is damaged is kept as it was found: its log may hold what can still be rescued.
+            database.close(keep_log=isinstance(error, DamagedRecordError))
             raise
         return cls(database, head, note, ticks)
 

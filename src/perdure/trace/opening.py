@@ -153,8 +153,8 @@ def _connect_writer(path: Path, flags: int, layout: Layout | None) -> Database:
         if layout is not None:
             require_layout(database, layout)
         make_durable(database)
-    except BaseException:
-        database.close()
+    except BaseException as error:
+        database.close(keep_log=isinstance(error, DamagedRecordError))
         raise
     return database
 

@@ -127,6 +127,7 @@ class MemoryRecord:
         )
         self.log: tuple[LogPayload, ...] = (RunClosed(state=RunState.COMPLETED, exit_status=0),)
         self.open_ticks: tuple[OpenTick, ...] | None = None
+        self.journal_fault = ""
         self.stands: dict[str, WorldOutcome] = {}
         self._personas = tuple(personas)
         self._held_out = dict(held_out)

@@ -14,7 +14,8 @@ from perdure.records.registry import (
     RunState,
     TickDiscarded,
 )
-from perdure.runner.reconcile import forced_epoch, killed_epochs, losses_of
+from perdure.runner.reconcile import losses_of
+from perdure.trace.sittings import forced_epoch, killed_epochs
 
 PAUSED = RunPaused(cause="asked", exit_status=75)
 CLOSED = RunClosed(state=RunState.PARTIAL, exit_status=1)

@@ -76,7 +76,7 @@ def build_ledger(source: RecordSource) -> Ledger:
         by_model=by(lines, lambda key: key.model),
         by_world=tuple(worlds),
         by_source=by(lines, lambda key: key.source),
-        outside=outside(source.log, source.journal),
+        outside=outside(source.log, source.journal, source.journal_fault),
         agrees=all(world.agrees for world in worlds),
     )
 

@@ -160,7 +160,7 @@ def build_report(source: RecordSource, *, grouped_by: str = "") -> Report:
     outcomes = source.outcomes
     worlds = tuple(_world_line(outcomes.get(r.world.world_id), r) for r in readings)
     spent = total(lines)
-    beside = outside(source.log, source.journal)
+    beside = outside(source.log, source.journal, source.journal_fault)
     return Report(
         run_id=source.entry.run_id,
         study=study.name,

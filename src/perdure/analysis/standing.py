@@ -86,8 +86,12 @@ def standing(
     *,
     held: bool,
     journal: Sequence[OpenTick] | None = None,
+    journal_fault: str = "",
 ) -> Standing:
-    """Say where a run stands. `held` is whether a process holds the run's lock now."""
+    """Say where a run stands. `held` is whether a process holds the run's lock now.
+
+    `journal` and `journal_fault` are as in `outside`.
+    """
     lines = tuple(_world(world, outcomes.get(world.world_id)) for world in worlds)
     state, cause, exit_status = _state(lines, log, held=held)
     return Standing(
@@ -106,7 +110,7 @@ def standing(
         cost=sum(line.cost for line in lines),
         unknown_costs=sum(line.unknown_costs for line in lines),
         currency=entry.currency,
-        outside=outside(log, journal),
+        outside=outside(log, journal, journal_fault),
     )
 
 

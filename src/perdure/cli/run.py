@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from perdure.records.result import RunResult
     from perdure.study import Overrides
+    from perdure.trace.sittings import JournalLoss
 
 NEXT = (
     ("verify", "check the record"),
@@ -121,7 +122,8 @@ def carry_out(
     """
     from perdure import runner  # noqa: PLC0415 - heavy
     from perdure.analysis.report import build_report  # noqa: PLC0415 - heavy
-    from perdure.cli.output import show, write_json  # noqa: PLC0415 - heavy
+    from perdure.cli.cost_view import loss_text  # noqa: PLC0415 - heavy
+    from perdure.cli.output import show, write_error, write_json  # noqa: PLC0415 - heavy
     from perdure.cli.progress import watching  # noqa: PLC0415 - heavy
     from perdure.cli.record import opened  # noqa: PLC0415 - heavy
     from perdure.cli.report_view import report_parts  # noqa: PLC0415 - heavy
@@ -137,12 +139,16 @@ def carry_out(
         force=tuple(force),
         flags=overrides.flags(),
     )
+
+    def warn(loss: JournalLoss) -> None:
+        write_error(f"perdure: {loss_text(loss, asked.study.currency)}")
+
     # What a study's own code prints is no part of this command's output.
     with (
         watching(quiet=quiet, title=asked.study.name) as observer,
         redirect_stdout(sys.stderr),
     ):
-        result = runner.run(config, observer=observer)
+        result = runner.run(config, observer=observer, notify=warn)
     try:
         with opened(out) as record:
             report = build_report(record)

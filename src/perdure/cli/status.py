@@ -60,6 +60,7 @@ def status(folder: RunFolder, *, json: Json = False) -> int:
             record.log,
             held=held,
             journal=record.journal,
+            journal_fault=record.journal_fault,
         )
     progress = latest(folder) if held else None
     if json:

@@ -59,6 +59,8 @@ def verify(folder: RunFolder, *, json: Json = False) -> int:
                 "live": held,
                 "findings": report.every_finding,
                 "worlds": report.worlds,
+                "journal_fault": report.journal_fault,
+                "journal_losses": report.losses,
             }
         )
     else:
@@ -67,6 +69,7 @@ def verify(folder: RunFolder, *, json: Json = False) -> int:
 
 
 def _parts(report: RunReport, folder: str, *, held: bool) -> Iterator[RenderableType]:
+    from perdure.cli.cost_view import lost_journal  # noqa: PLC0415 - heavy
     from perdure.cli.figures import count, plural  # noqa: PLC0415 - heavy
     from perdure.cli.tables import digests, paragraph, table  # noqa: PLC0415 - heavy
 
@@ -81,7 +84,11 @@ def _parts(report: RunReport, folder: str, *, held: bool) -> Iterator[Renderable
     yield paragraph("")
     for finding in findings:
         yield paragraph(f"{finding.where}: {finding.wrong}")
-    if findings:
+    for loss in report.losses:
+        yield paragraph(lost_journal(loss))
+    if report.journal_fault:
+        yield paragraph(f"The call journal cannot be used: {report.journal_fault}")
+    if findings or report.losses or report.journal_fault:
         yield paragraph("")
     rows = [
         [world.world_id, count(world.events), str(world.tick) if world.tick >= 0 else "none"]

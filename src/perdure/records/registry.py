@@ -84,17 +84,25 @@ class RunOpened(Record):
 
 
 class RunPaused(Record):
-    """The run stopped cleanly before its end; it can be continued."""
+    """The run stopped cleanly before its end; it can be continued.
+
+    `holds_open` says that ticks are open in the call journal, which holds what their calls cost.
+    """
 
     cause: str
     exit_status: int
+    holds_open: bool = False
 
 
 class RunClosed(Record):
-    """The run ended; no world of it will go on by itself."""
+    """The run ended; no world of it will go on by itself.
+
+    `holds_open` says that ticks are open in the call journal: those at which worlds failed.
+    """
 
     state: RunState
     exit_status: int
+    holds_open: bool = False
 
 
 class WorldFailed(Record):
@@ -138,15 +146,30 @@ class TickDiscarded(Record):
     """A tick was open when the run was killed; nothing of it is in the record. Once per loss.
 
     `epoch` is that of the governor that was killed. `kept` calls are finished and in the call
-    journal, so the tick will have their answers when it is run again. Where the journal is missing
-    or damaged, `estimate` is what the tick is taken to have cost.
+    journal, so the tick will have their answers when it is run again. With `journal_lost` nobody
+    knows whether the tick was open: it may have been, and `estimate` is what it is taken to have
+    cost, in nano-units; absent if that is unknown. `epoch` is then the last before the loss.
     """
 
     world_id: str
     tick: int
     epoch: int
     kept: int = 0
+    journal_lost: bool = False
     estimate: int | None = None
+
+
+class JournalLost(Record):
+    """The call journal was missing or could not be used, and a new one was begun under `epoch`.
+
+    `file` is the name under which the old one is kept; empty if it was missing. `why` is what was
+    wrong with it, if that is known. The ticks that may have been open are `discarded` with this
+    row.
+    """
+
+    epoch: int
+    file: str = ""
+    why: str = ""
 
 
 class CallsLost(Record):
@@ -185,6 +208,7 @@ LogPayload = (
     | RunClosed
     | WorldFailed
     | TickDiscarded
+    | JournalLost
     | CallsLost
     | CallsOrphaned
     | RunForced
@@ -197,11 +221,14 @@ LOG_KIND_OF: dict[type[Record], str] = {
     RunClosed: "closed",
     WorldFailed: "world_failed",
     TickDiscarded: "discarded",
+    JournalLost: "journal_lost",
     CallsLost: "lost",
     CallsOrphaned: "orphaned",
     RunForced: "forced",
     TransportMoved: "transport_moved",
 }
+# What the log of a run that ended by itself ends with.
+ENDED = (RunClosed, RunPaused)
 LOG_TYPE_OF: dict[str, type[Record]] = {kind: cls for cls, kind in LOG_KIND_OF.items()}
 
 assert set(LOG_KIND_OF) == set(get_args(LogPayload))

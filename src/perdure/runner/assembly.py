@@ -11,7 +11,8 @@ import asyncio
 import os
 import platform
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack, suppress
 from importlib import metadata
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from perdure.agent import AGENT_VERSION
 from perdure.base.canonical import encode
 from perdure.base.clock import Clock, SystemClock
 from perdure.base.crashpoints import crashpoint
-from perdure.base.errors import PluginError
+from perdure.base.errors import HeldError, PluginError, StorageError
 from perdure.base.ids import new_run_id
 from perdure.inference.host import InferenceHost
 from perdure.inference.journaled import JournaledHost
@@ -27,7 +28,10 @@ from perdure.records.fingerprint import Fingerprint
 from perdure.records.registry import LogPayload, RunEntry, RunForced, TransportMoved
 from perdure.records.result import RunResult
 from perdure.runner.config import RunConfig
+from perdure.runner.endings import CONCERNS_THE_RUN
+from perdure.runner.governor import paused_by
 from perdure.runner.history import History, look_again, look_back
+from perdure.runner.journals import note_loss, take_up
 from perdure.runner.meter import Observer
 from perdure.runner.plugins import PluginParts
 from perdure.runner.reconcile import reconcile
@@ -40,12 +44,19 @@ from perdure.trace.lock import GovernorLock
 from perdure.trace.partitions import FolderPartitions
 from perdure.trace.registry import Registry
 from perdure.trace.schema import FORMAT
+from perdure.trace.sittings import JournalLoss, may_hold_open
+
+Notify = Callable[[JournalLoss], None]
 
 
-def run(config: RunConfig, *, observer: Observer | None = None) -> RunResult:
+def run(
+    config: RunConfig, *, observer: Observer | None = None, notify: Notify | None = None
+) -> RunResult:
     """Run a study to its end, or to where it stops; give how each world stands.
 
-    `observer` is shown the run's progress a few times a second. In the main thread, the first
+    `observer` is shown the run's progress a few times a second. `notify` is told when the call
+    journal of an earlier sitting was lost, so that calls may be paid for twice; the record says it
+    too. In the main thread, the first
     Ctrl-C finishes the open ticks and the second stops at once. Where an event loop is running
     already (in a notebook), the run has a thread of its own.
 
@@ -63,13 +74,13 @@ def run(config: RunConfig, *, observer: Observer | None = None) -> RunResult:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return _run_here(config, observer)
+        return _run_here(config, observer, notify)
     results: list[RunResult] = []
     failures: list[BaseException] = []
 
     def elsewhere() -> None:
         try:
-            results.append(_run_here(config, observer))
+            results.append(_run_here(config, observer, notify))
         except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
             failures.append(error)
 
@@ -81,9 +92,9 @@ def run(config: RunConfig, *, observer: Observer | None = None) -> RunResult:
     return results[0]
 
 
-def _run_here(config: RunConfig, observer: Observer | None) -> RunResult:
+def _run_here(config: RunConfig, observer: Observer | None, notify: Notify | None) -> RunResult:
     try:
-        return asyncio.run(run_async(config, observer=observer))
+        return asyncio.run(run_async(config, observer=observer, notify=notify))
     except SystemExit as error:
         raise PluginError(
             f"The study's own code ended the program (SystemExit {error.code}).",
@@ -93,7 +104,11 @@ def _run_here(config: RunConfig, observer: Observer | None) -> RunResult:
 
 
 async def run_async(
-    config: RunConfig, *, observer: Observer | None = None, clock: Clock | None = None
+    config: RunConfig,
+    *,
+    observer: Observer | None = None,
+    notify: Notify | None = None,
+    clock: Clock | None = None,
 ) -> RunResult:
     """Do what `run` does, on the caller's event loop."""
     clock = clock or SystemClock()
@@ -106,7 +121,9 @@ async def run_async(
     await host.open()
     try:
         await host.check()
-        return await _govern(config, past, cells, parts, host, clock=clock, observer=observer)
+        return await _govern(
+            config, past, cells, parts, host, clock=clock, observer=observer, notify=notify
+        )
     finally:
         await host.close()
 
@@ -134,61 +151,78 @@ async def _govern(
     *,
     clock: Clock,
     observer: Observer | None,
+    notify: Notify | None,
 ) -> RunResult:
     folder = Path(config.out)
     make_folder(folder)
-    lock = await GovernorLock.acquire(folder, clock)
-    try:
+    async with AsyncExitStack() as open_now:
+        open_now.callback((await GovernorLock.acquire(folder, clock)).release)
         past = look_again(config, past)
         if past.result is not None:
             return past.result
         registry = await _registry(config, past, cells)
-        journal = None
+        open_now.push_async_callback(registry.close)
         try:
-            partitions = FolderPartitions(folder)
-            journal = await _journal(folder, registry.epoch)
-            journaled = JournaledHost(host, journal)
-            log = past.log
             if past.begun:
-                log = await _take_up(past, journaled, registry, partitions)
-            result = await conduct(
-                Session(
-                    config=config,
-                    cells=cells,
-                    parts=parts,
-                    host=journaled,
-                    registry=registry,
-                    partitions=partitions,
-                    clock=clock,
-                    observer=observer,
-                    folder=folder,
-                    log=log,
+                journal, log = await _take_up(
+                    config, past, host, registry, open_now=open_now, notify=notify
                 )
+            else:
+                journal = await Journal.create(folder, registry.epoch, run=registry.entry.run_id)
+                open_now.push_async_callback(journal.close)
+                log = past.log
+        except (*CONCERNS_THE_RUN, HeldError) as error:
+            # No tick was opened in this sitting: what may be open is what was before it.
+            with suppress(StorageError):
+                await registry.log(paused_by(error, holds_open=may_hold_open(past.log)))
+            raise
+        result = await conduct(
+            Session(
+                config=config,
+                cells=cells,
+                parts=parts,
+                host=JournaledHost(host, journal),
+                registry=registry,
+                partitions=FolderPartitions(folder),
+                clock=clock,
+                observer=observer,
+                folder=folder,
+                log=log,
             )
-            await journal.finish()
-            return result
-        finally:
-            if journal is not None:
-                await journal.close()
-            await registry.close()
-    finally:
-        lock.release()
-
-
-async def _journal(folder: Path, epoch: int) -> Journal:
-    if await Journal.has(folder):
-        return await Journal.open(folder, epoch)
-    return await Journal.create(folder, epoch)
+        )
+        await journal.finish()
+        return result
 
 
 async def _take_up(
-    past: History, host: JournaledHost, registry: Registry, partitions: FolderPartitions
-) -> tuple[LogPayload, ...]:
+    config: RunConfig,
+    past: History,
+    host: InferenceHost,
+    registry: Registry,
+    *,
+    open_now: AsyncExitStack,
+    notify: Notify | None,
+) -> tuple[Journal, tuple[LogPayload, ...]]:
     """Settle what an earlier sitting left, before anything else; give the run log after it."""
-    reading = partitions.read()
+    folder = Path(config.out)
+    reading = FolderPartitions(folder).read()
     try:
+        journal, why = await take_up(folder, registry, reading, past.log)
+        open_now.push_async_callback(journal.close)
+        loss = await note_loss(
+            folder,
+            journal,
+            registry,
+            reading,
+            past.log,
+            study=config.study,
+            personas=len(config.population.personas),
+            why=why,
+        )
+        if loss is not None and notify is not None:
+            notify(loss)
         await reconcile(
-            host=host,
+            host=JournaledHost(host, journal),
             registry=registry,
             reading=reading,
             log=past.log,
@@ -198,7 +232,7 @@ async def _take_up(
             await registry.log(RunForced(moved=past.forced, fingerprint=past.code))
         if past.carried:
             await registry.log(TransportMoved(moved=past.carried))
-        return await asyncio.to_thread(lambda: reading.log)
+        return journal, await asyncio.to_thread(lambda: reading.log)
     finally:
         reading.close()
 

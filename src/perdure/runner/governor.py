@@ -13,7 +13,14 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from perdure.base.crashpoints import crashpoint
-from perdure.base.errors import EXIT_DONE, EXIT_SOME_FAILED, first_exit
+from perdure.base.errors import (
+    EXIT_DONE,
+    EXIT_SOME_FAILED,
+    PerdureError,
+    StorageError,
+    StorageFullError,
+    first_exit,
+)
 from perdure.inference.charges import uncharged
 from perdure.records.events import Head
 from perdure.records.presentation import Plan
@@ -28,6 +35,7 @@ from perdure.records.registry import (
     WorldState,
 )
 from perdure.records.result import RunResult
+from perdure.runner.endings import outcome_of, told
 from perdure.runner.ledger import Spend, spend_outside
 from perdure.runner.pace import may_open
 from perdure.runner.port import TickDropped, TickOpened, TickReport
@@ -135,20 +143,34 @@ class Governor:
             cause=outcome.cause,
             exit_status=outcome.exit_status,
         )
+        if state is WorldState.FAILED:
+            ended = await self._failed(ended)
         self._outcomes[outcome.world_id] = ended
-        if outcome.exit_status and state is not WorldState.FAILED:
-            await self.request_stop(outcome.cause, outcome.exit_status)
+        if ended.exit_status and ended.state is not WorldState.FAILED:
+            await self.request_stop(ended.cause, ended.exit_status)
         async with self._moved:
             del self._next[outcome.world_id]
             self._moved.notify_all()
-        if state is WorldState.FAILED:
-            failed = WorldFailed(
-                world_id=ended.world_id,
-                tick=ended.tick,
-                exit_status=ended.exit_status,
-                cause=ended.cause,
-            )
+
+    async def _failed(self, ended: WorldOutcome) -> WorldOutcome:
+        """Record that a world failed; where that cannot be recorded, that is why it stops."""
+        failed = WorldFailed(
+            world_id=ended.world_id,
+            tick=ended.tick,
+            exit_status=ended.exit_status,
+            cause=ended.cause,
+        )
+        try:
             await self._registry.log(failed)
+        except StorageError as error:
+            stopped = outcome_of(ended.world_id, ended.tick, error)
+            return msgspec.structs.replace(
+                ended,
+                state=WorldState.PARTIAL if ended.tick >= 0 else WorldState.NOT_STARTED,
+                cause=stopped.cause,
+                exit_status=stopped.exit_status,
+            )
+        return ended
 
     async def request_stop(self, cause: str, exit_status: int) -> None:
         """Let no further tick open. Open ticks finish. The first cause is kept."""
@@ -157,8 +179,10 @@ class Governor:
                 self._stop_cause, self._stop_exit = cause, exit_status
             self._moved.notify_all()
 
-    async def close(self, folder: str) -> RunResult:
+    async def close(self, folder: str, *, holds_open: bool) -> RunResult:
         """Record how the run ended, and give its result.
+
+        `holds_open` says that ticks are left open in the call journal.
 
         Raises:
             StorageError: it could not be recorded.
@@ -172,20 +196,26 @@ class Governor:
             stop_cause=self._stop_cause,
             stop_exit=self._stop_exit,
         )
-        # The run log comes first: on a full disk it may use the room that was put aside.
+        end: RunPaused | RunClosed = RunClosed(
+            state=result.state, exit_status=result.exit_status, holds_open=holds_open
+        )
         if self._stop_cause:
-            await self._registry.log(RunPaused(cause=result.cause, exit_status=result.exit_status))
-        else:
-            await self._registry.log(RunClosed(state=result.state, exit_status=result.exit_status))
-        for outcome in self.outcomes:
-            head = self._heads.get(outcome.world_id)
-            if head is None:
-                await self._registry.outcome(outcome)
-            else:
-                await self._registry.witness(outcome.world_id, head, outcome)
+            end = RunPaused(
+                cause=result.cause, exit_status=result.exit_status, holds_open=holds_open
+            )
+        try:
+            await self._registry.log(end, self._heads, self.outcomes)
+        except StorageFullError as error:
+            await self._registry.log(paused_by(error, holds_open=holds_open))
+            raise
         await self._registry.finish()
         crashpoint("run.closed")
         return result
+
+
+def paused_by(error: PerdureError, *, holds_open: bool) -> RunPaused:
+    """Say in the words of an error why a run stopped. Pure."""
+    return RunPaused(cause=told(error), exit_status=error.exit_status, holds_open=holds_open)
 
 
 def result_of(

@@ -75,6 +75,11 @@ class ModelHost(Protocol):
         """The failure that ends the run for every world, once there is one."""
         ...
 
+    @property
+    def holds_open(self) -> bool:
+        """Whether any tick is open, with its calls in the journal."""
+        ...
+
     def stats(self) -> HostStats:
         """Count what was done and is in flight."""
         ...

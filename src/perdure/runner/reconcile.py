@@ -8,48 +8,16 @@ in the record after all is given up by the journal, with what the record did not
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from perdure.inference.charges import is_final, uncharged
 from perdure.inference.journaled import JournaledHost
 from perdure.records.events import Cost
 from perdure.records.journal import OpenTick
-from perdure.records.registry import (
-    CallsLost,
-    CallsOrphaned,
-    LogPayload,
-    RunClosed,
-    RunForced,
-    RunOpened,
-    RunPaused,
-    TickDiscarded,
-)
+from perdure.records.registry import CallsLost, CallsOrphaned, LogPayload, TickDiscarded
 from perdure.records.request import CallKey
 from perdure.trace.port import Reading, RunRegistry
-
-
-def killed_epochs(log: Iterable[LogPayload]) -> set[int]:
-    """Name the sittings in a run log that did not end by themselves: what they had open is lost."""
-    return {
-        epoch
-        for epoch, rows in _by_epoch(log).items()
-        if not any(isinstance(row, RunPaused | RunClosed) for row in rows)
-    }
-
-
-def forced_epoch(log: Iterable[LogPayload]) -> int:
-    """Name the last sitting in a run log that went on past what had moved; -1 if none did.
-
-    It gave up what was open before it, even if it was killed before the journal knew of that.
-    """
-    return max(
-        (
-            epoch
-            for epoch, rows in _by_epoch(log).items()
-            if any(isinstance(row, RunForced) for row in rows)
-        ),
-        default=-1,
-    )
+from perdure.trace.sittings import forced_epoch, killed_epochs
 
 
 def losses_of(tick: OpenTick, log: Sequence[LogPayload]) -> tuple[TickDiscarded, ...]:
@@ -67,16 +35,6 @@ def losses_of(tick: OpenTick, log: Sequence[LogPayload]) -> tuple[TickDiscarded,
         for epoch in sorted(epochs)
         if (*place, epoch) not in known
     )
-
-
-def _by_epoch(log: Iterable[LogPayload]) -> dict[int, list[LogPayload]]:
-    sittings: dict[int, list[LogPayload]] = {}
-    rows: list[LogPayload] = []
-    for row in log:
-        if isinstance(row, RunOpened):
-            rows = sittings[row.epoch] = []
-        rows.append(row)
-    return sittings
 
 
 async def reconcile(

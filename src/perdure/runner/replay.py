@@ -223,6 +223,11 @@ class _RecordHost:
     async def close_tick(self, world: str, tick: int) -> None:
         """Close nothing."""
 
+    @property
+    def holds_open(self) -> bool:
+        """Hold nothing open: there is no journal."""
+        return False
+
     def stats(self) -> HostStats:
         """Count nothing: nothing is called."""
         return HostStats(in_flight=0, queued=0, calls=0, failed=0, retries=0, ceiling=0)

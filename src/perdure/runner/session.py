@@ -114,7 +114,7 @@ async def conduct(session: Session) -> RunResult:
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
-    result = await governor.close(session.config.out)
+    result = await governor.close(session.config.out, holds_open=session.host.holds_open)
     meter.show(last=True)
     return result
 

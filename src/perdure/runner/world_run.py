@@ -28,7 +28,14 @@ from perdure.runner.calls import TickCalls
 from perdure.runner.carried import Carried
 from perdure.runner.compose import TickResult, compose
 from perdure.runner.difference import first_difference
-from perdure.runner.endings import blame, no_quorum, refusal, require_outcomes, theirs
+from perdure.runner.endings import (
+    CONCERNS_THE_RUN,
+    blame,
+    no_quorum,
+    refusal,
+    require_outcomes,
+    theirs,
+)
 from perdure.runner.ledger import spend_of
 from perdure.runner.past import PastTick, past_ticks
 from perdure.runner.port import ModelHost, TickDropped, TickOpened, TickReport
@@ -257,8 +264,16 @@ class WorldRun:
         self, jobs: tuple[TurnJob, ...], plan: Plan, calls: TickCalls
     ) -> tuple[Outcome, ...]:
         reference, place = self.header.agent.agent, self._place(calls.tick)
-        with blame(reference, place):
-            outcomes = tuple(await self._agent.act(jobs, plan, calls)) if jobs else ()
+        try:
+            with blame(reference, place):
+                outcomes = tuple(await self._agent.act(jobs, plan, calls)) if jobs else ()
+        except PluginError:
+            # An error of ours went through the agent's code, and is not the agent's.
+            if isinstance(calls.broken, CONCERNS_THE_RUN):
+                raise calls.broken from None
+            raise
+        if calls.broken is not None:
+            raise calls.broken
         return require_outcomes(outcomes, len(jobs), f"{reference}, {place}")
 
     def _require_not_stopped(self, tick: int) -> None:

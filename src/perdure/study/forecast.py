@@ -112,6 +112,36 @@ def forecast(
     )
 
 
+def tick_cost(study: Study, scenario: Scenario, tick: int, *, personas: int) -> int | None:
+    """Forecast what one tick of a scenario costs, in nano-units; None if a price is not known."""
+    sizes = lengths(study)
+    waved = personas if tick in scenario.waves else 0
+    shown, reflected = 0, 0
+    if str(tick) in scenario.exposures:
+        shown = round(personas * scenario.activation)
+        expected, _ = reflections(scenario, study.agent)
+        reflected = math.ceil(personas * expected / len(scenario.exposures))
+    parts = (
+        _part(
+            study,
+            purpose=TURN,
+            role="tier_a",
+            calls=waved + shown,
+            calls_worst=0,
+            sizes=(sizes.turn, sizes.turn_worst),
+        ),
+        _part(
+            study,
+            purpose=REFLECTION,
+            role="tier_b",
+            calls=reflected,
+            calls_worst=0,
+            sizes=(sizes.reflection, sizes.reflection_worst),
+        ),
+    )
+    return _sum([_cost(part, study, part.calls, worst=False) for part in parts if part.calls])
+
+
 def reflections(scenario: Scenario, agent: AgentSettings) -> tuple[Fraction, int]:
     """Count the reflections of one persona in one world: expected, and at most.
 

@@ -88,7 +88,8 @@ def export(folder: Path, *, with_held_out: bool = False) -> Manifest:
 
     Raises:
         DamagedRecordError: the record does not hold what was written; nothing is exported.
-        StorageFullError: there was no room; an earlier export is left as it was.
+        StorageFullError: there was no room; an earlier export is left as it was, and no half of
+            the new one.
         StorageError: storage failed.
 
     """
@@ -104,6 +105,9 @@ def export(folder: Path, *, with_held_out: bool = False) -> Manifest:
         _replace(unborn, final)
     except OSError as error:
         raise translate_os(error, final) from error
+    finally:
+        # A half of one would only take room where, as often as not, there is none.
+        shutil.rmtree(unborn, ignore_errors=True)
     return manifest
 
 

@@ -17,18 +17,16 @@ from perdure.base.errors import DamagedRecordError
 from perdure.records.events import Head
 from perdure.records.persona import Ontology
 from perdure.records.registry import (
+    ENDED,
     LogPayload,
     RunClosed,
     RunEntry,
-    RunPaused,
     WorldEntry,
     WorldFailed,
     WorldOutcome,
     WorldState,
 )
 from perdure.records.scenario import Header, Scenario, Variant
-
-ENDED = (RunClosed, RunPaused)
 
 _SEED_BYTES = 8
 _ID_DIGITS = 12

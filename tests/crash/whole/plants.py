@@ -17,7 +17,7 @@ from perdure.records.events import Batch, Head
 from perdure.records.registry import LogHead
 from perdure.runner import governor, reconcile, session
 from perdure.runner.world_run import WorldRun
-from perdure.trace import files, opening
+from perdure.trace import files, opening, sittings
 from perdure.trace.database import Database
 from perdure.trace.journal import Journal
 from perdure.trace.partition import PartitionWriter
@@ -183,11 +183,11 @@ def discarded_again() -> None:
 
 def last_loss_only() -> None:
     """Record the loss of the last sitting alone, whoever else could not record theirs."""
-    killed = reconcile.killed_epochs
+    killed = sittings.killed_epochs
 
-    def last(log: Any) -> set[int]:
+    def last(log: Any) -> frozenset[int]:
         found = killed(log)
-        return {max(found)} if found else found
+        return frozenset({max(found)}) if found else found
 
     put(reconcile, "killed_epochs", last)
 

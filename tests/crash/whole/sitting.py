@@ -19,11 +19,12 @@ from tests.crash.whole.shapes import PRICE, Act, Shape, draw
 
 from perdure.base.canonical import hash_hex
 from perdure.base.errors import PerdureError
-from perdure.inference import overdue
+from perdure.inference import host as inference_host
 from perdure.inference.charges import is_final
 from perdure.inference.host import InferenceHost, Outcome, ProviderSender, Respondent
 from perdure.inference.limits import Limits
 from perdure.inference.retry import RetryPolicy
+from perdure.inference.running_clock import RunningClock
 from perdure.inference.settlement import settle
 from perdure.records.events import Batch, Head
 from perdure.records.fingerprint import Code, Fingerprint
@@ -57,7 +58,7 @@ class _Asked(ProviderSender):
         self._clock = LoopClock()
         provider = ScriptedProvider(self._play, vectors=self._outcome, clock=self._clock)
         self.roles = dict.fromkeys(("tier_a", "tier_b", "embed"), Respondent(provider, PRICE))
-        super().__init__(self.roles)
+        super().__init__(self.roles, RunningClock(LoopClock()))
 
     async def send(
         self, key: CallKey, attempt: int, request: ChatRequest | EmbedRequest, timeout_s: float
@@ -126,7 +127,7 @@ def _furnish(shape: Shape, act: Act, tell: Tell) -> None:
         )
 
     put(assembly, "host_for", host_for)
-    put(overdue, "_CLOCK", LoopClock())
+    put(inference_host, "RunningClock", lambda: RunningClock(LoopClock()))
     put(database, "_CHECKPOINT_PAGES", shape.pages)
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from tests.crash.telling import tell
+from tests.crash.test_run_journal_loss import ON_THE_WAY
 from tests.crash.whole.shapes import SHAPES
 
 from perdure.base.crashpoints import POINTS, crashpoint
@@ -64,7 +65,9 @@ def test_a_run_killed_anywhere_ends_the_same() -> None:
         f" points, lost: {counts['lost']}"
     )
     assert counts["lost"] == 0, counts["said"]
-    assert set(counts["points"]) == set(POINTS)
+    # Those around a lost journal are passed, and killed at, in a suite of their own.
+    elsewhere = {point for point in ON_THE_WAY if point.startswith("journal.")}
+    assert set(counts["points"]) | elsewhere == set(POINTS)
     assert len(counts["by_shape"]) == len(SHAPES)
     assert counts["kills"] >= (8_000 if FULL else 30)
     assert counts["point_kills"] >= (900 if FULL else 120)

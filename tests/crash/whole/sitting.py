@@ -213,9 +213,9 @@ class Ears:
         tell = self.tell
         log, create, reopen = Registry.log, Registry.create, Registry.open
 
-        async def logging(self: Registry, payload: LogPayload) -> Any:
+        async def logging(self: Registry, payload: LogPayload, *beside: Any) -> Any:
             tell("logging", type(payload).__name__)
-            head = await log(self, payload)
+            head = await log(self, payload, *beside)
             tell("logged", type(payload).__name__)
             return head
 

@@ -394,7 +394,7 @@ PLANTED: dict[str, Planted] = {
         "elicitation/vocabulary.py",
         "inclined intend is it it's",
         "inclined intend it it's",
-        r"score: (choice was '(ann|bob)' and is ''|unscorable was nothing and is 'no_choice').*",
+        r"score: choice was '(ann|bob)' and is nothing",
         of(ScoreGiven),
         exactly=False,
     ),

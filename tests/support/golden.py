@@ -13,6 +13,7 @@ import importlib.util
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -41,6 +42,9 @@ EXPECTED = "expected.json"
 NOWHERE = "http://127.0.0.1:9/v1"
 MODELS = ("golden-model-1", "golden-model-2")
 
+# Every command that reads a record and drives nothing.
+READING = ("verify", "status", "ledger", "report", "export")
+
 # Which study each run of a set is of.
 STUDY_OF = {
     "survey": "survey",
@@ -56,7 +60,13 @@ _LEFT_OUT = {"governor.lock", "reserve", "logs"}
 
 def sets() -> list[Path]:
     """List the recorded sets, oldest first."""
-    return sorted(path.parent for path in RECORDED.glob(f"*/{EXPECTED}"))
+
+    def age(golden: Path) -> tuple[list[int], int, int, str]:
+        said = expected(golden)
+        release = [int(part) for part in re.findall(r"\d+", said["perdure"])]
+        return release, said["format"], said["agent"], golden.name
+
+    return sorted((path.parent for path in RECORDED.glob(f"*/{EXPECTED}")), key=age)
 
 
 def expected(golden: Path) -> Any:
@@ -176,11 +186,13 @@ def said_by(place: Path, *arguments: str) -> tuple[int, Any]:
     return status, json.loads(said.getvalue())
 
 
-def figures(place: Path, run: str) -> dict[str, Any]:
-    """Ask every command that reads for what it says of an unpacked run."""
+def figures(
+    place: Path, run: str, commands: tuple[str, ...] = (*READING, "replay")
+) -> dict[str, Any]:
+    """Ask commands that read for what they say of an unpacked run."""
     found: dict[str, Any] = {}
     folder = str(run_folder(place, run).relative_to(place))
-    for command in ("verify", "status", "ledger", "report", "export", "replay"):
+    for command in commands:
         status, document = said_by(place, command, folder)
         found[command] = {"exit": status, "says": document}
     found["export"] = {"exit": found["export"]["exit"], "says": _exported(place, run)}

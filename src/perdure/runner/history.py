@@ -20,7 +20,7 @@ from perdure.runner.meter import STATUS_NAME
 from perdure.runner.moved import asked_then, code_then, compare, moved_code, require_leave
 from perdure.study.identity import input_hashes
 from perdure.trace.files import exists
-from perdure.trace.lock import LOCK_NAME, is_held
+from perdure.trace.lock import LOCK_NAME, held_by_another, is_held
 from perdure.trace.reader import RunReader
 from perdure.trace.registry_file import REGISTRY_NAME, WORLDS_NAME
 from perdure.trace.reserve import RESERVE_NAME
@@ -46,8 +46,10 @@ class History:
     carried: tuple[Moved, ...] = ()
 
 
-def look_back(config: RunConfig) -> History:
+def look_back(config: RunConfig, *, holding: bool = False) -> History:
     """Look at what the folder holds, and whether it may be continued as it is asked now.
+
+    With `holding`, the run's lock is the caller's own.
 
     Raises:
         HeldError: another process works on the run, or the folder holds something else.
@@ -61,12 +63,8 @@ def look_back(config: RunConfig) -> History:
     if not exists(folder / REGISTRY_NAME):
         _require_empty(folder)
         return History(code=code_of(config))
-    if is_held(folder):
-        raise HeldError(
-            "Another process works on this run.",
-            where=config.out,
-            remedy="Wait for it; `perdure status` shows how far it is.",
-        )
+    if not holding and is_held(folder):
+        raise held_by_another(folder)
     with RunReader.open(folder) as reader:
         code, log = code_of(config), reader.log
         then = code_then(reader.entry, log)
@@ -87,6 +85,28 @@ def look_back(config: RunConfig) -> History:
         forced=moved,
         carried=moved_code(found.warning),
     )
+
+
+def look_again(config: RunConfig, past: History) -> History:
+    """Look once more, as the one who holds the run: `past` was seen before it was held.
+
+    Between the two another process may have begun the run, gone on with it, or been killed at it.
+
+    Raises:
+        HeldError: the folder holds something else.
+        MovedError: what decides the run moved; names all of it.
+        DamagedRecordError: the run's registry cannot be read.
+        StorageError: the folder cannot be looked into.
+
+    """
+    folder = Path(config.out)
+    if exists(folder / REGISTRY_NAME) == past.begun:
+        if not past.begun:
+            return past
+        with RunReader.open(folder) as reader:
+            if reader.log == past.log:
+                return past
+    return look_back(config, holding=True)
 
 
 def code_of(config: RunConfig) -> Fingerprint:

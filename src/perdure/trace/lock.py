@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import socket
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
@@ -55,15 +56,13 @@ class GovernorLock:
                 note = Holder(pid=os.getpid(), host=socket.gethostname(), started_s=clock.wall_s())
                 _write_note(descriptor, note)
                 return cls(descriptor)
-        raise HeldError(
-            f"Another process works on this run ({_describe(read_holder(folder))}).",
-            where=str(folder),
-            remedy="Wait for it, or stop it with `perdure stop`.",
-        )
+        raise held_by_another(folder)
 
     def release(self) -> None:
-        """Give the lock back."""
+        """Give the lock back, and take the note away: it is true of a holder alone."""
         if self._descriptor >= 0:
+            with suppress(OSError):
+                os.ftruncate(self._descriptor, 0)
             os.close(self._descriptor)
             self._descriptor = -1
 
@@ -91,6 +90,15 @@ def is_held(folder: Path) -> bool:
     finally:
         os.close(descriptor)
     return False
+
+
+def held_by_another(folder: Path) -> HeldError:
+    """Make the error of a run that another process works on; it names that process."""
+    return HeldError(
+        f"Another process works on this run ({_describe(read_holder(folder))}).",
+        where=str(folder),
+        remedy="Wait for it, or stop it with `perdure stop`; `perdure status` shows how far it is.",
+    )
 
 
 def read_holder(folder: Path) -> Holder | None:
@@ -132,4 +140,19 @@ def _write_note(descriptor: int, note: Holder) -> None:
 
 
 def _describe(holder: Holder | None) -> str:
-    return "it left no note" if holder is None else f"process {holder.pid} on {holder.host}"
+    if holder is None or _is_gone(holder):
+        return "it left no note"
+    return f"process {holder.pid} on {holder.host}"
+
+
+def _is_gone(holder: Holder) -> bool:
+    """Say whether a note is of a process of this machine that was killed: not of who holds now."""
+    if holder.host != socket.gethostname():
+        return False
+    try:
+        os.kill(holder.pid, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False  # it is there, and somebody else's
+    return False

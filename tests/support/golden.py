@@ -166,12 +166,11 @@ def moved_src(place: Path, *changes: tuple[str, str, str]) -> Path:
 def start(
     arguments: list[str | Path], *, cwd: Path, src: Path | None = None
 ) -> subprocess.Popen[str]:
-    """Start a command; with `src`, of the package in that folder."""
-    path = [str(src)] if src is not None else []
+    """Start a command, of the package that is tested, or of the one in the folder `src`."""
     return subprocess.Popen(
         [sys.executable, "-m", "perdure.cli", *map(str, arguments)],
         cwd=cwd,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
+        env={**os.environ, "PYTHONPATH": str(src or SOURCE.parent)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

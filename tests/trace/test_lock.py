@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from perdure.base.errors import EXIT_HELD, HeldError, StorageError
@@ -194,3 +196,21 @@ def test_one_of_many_racers_wins(tmp_path: Path) -> None:
     for racer in racers:
         racer.communicate("done\n")
     assert sorted(said) == ["lost", "lost", "lost", "won"]
+
+
+def test_a_note_of_one_who_is_gone_names_nobody(tmp_path: Path) -> None:
+    """Who holds a run is never said to be one who held it before and is dead, or let it go."""
+    acquire(tmp_path).release()
+    assert read_holder(tmp_path) is None
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        ended.wait()
+    held = acquire(tmp_path)
+    note = lock.Holder(pid=ended.pid, host=socket.gethostname(), started_s=0.0)
+    (tmp_path / LOCK_NAME).write_bytes(msgspec.json.encode(note))
+    with pytest.raises(HeldError, match="left no note"):
+        acquire(tmp_path)
+    elsewhere = lock.Holder(pid=ended.pid, host="another-machine", started_s=0.0)
+    (tmp_path / LOCK_NAME).write_bytes(msgspec.json.encode(elsewhere))
+    with pytest.raises(HeldError, match=f"process {ended.pid} on another-machine"):
+        acquire(tmp_path)
+    held.release()

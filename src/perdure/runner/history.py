@@ -60,11 +60,11 @@ def look_back(config: RunConfig, *, holding: bool = False) -> History:
     """
     folder = Path(config.out)
     _require_folder(folder)
+    if not holding:
+        _require_free(folder)
     if not exists(folder / REGISTRY_NAME):
         _require_empty(folder)
         return History(code=code_of(config))
-    if not holding and is_held(folder):
-        raise held_by_another(folder)
     with RunReader.open(folder) as reader:
         code, log = code_of(config), reader.log
         then = code_then(reader.entry, log)
@@ -141,6 +141,11 @@ def _require_folder(folder: Path) -> None:
         raise HeldError("This is not a folder.", where=str(folder), remedy="Give another one.")
 
 
+def _require_free(folder: Path) -> None:
+    if is_held(folder):
+        raise held_by_another(folder)
+
+
 def _require_empty(folder: Path) -> None:
     if not folder.exists():
         return
@@ -152,6 +157,8 @@ def _require_empty(folder: Path) -> None:
         and not (item.name == WORLDS_NAME and item.is_dir() and not any(item.iterdir()))
     )
     if others:
+        # What another run began to write there just now is not something else.
+        _require_free(folder)
         raise HeldError(
             f"The folder holds something else ({one_line(others[0], 40)!r}).",
             where=str(folder),

@@ -19,7 +19,7 @@ from perdure.runner.meter import STATUS_NAME
 from perdure.runner.moved import asked_then, code_then, compare, moved_code, require_leave
 from perdure.study.identity import input_hashes
 from perdure.trace.files import exists
-from perdure.trace.lock import LOCK_NAME, is_held
+from perdure.trace.lock import LOCK_NAME, held_error, is_held
 from perdure.trace.reader import RunReader
 from perdure.trace.registry_file import REGISTRY_NAME, WORLDS_NAME
 from perdure.trace.reserve import RESERVE_NAME
@@ -61,11 +61,7 @@ def look_back(config: RunConfig) -> History:
         _require_empty(folder)
         return History(code=code_of(config))
     if is_held(folder):
-        raise HeldError(
-            "Another process works on this run.",
-            where=config.out,
-            remedy="Wait for it; `perdure status` shows how far it is.",
-        )
+        raise held_error(folder)
     with RunReader.open(folder) as reader:
         code, log = code_of(config), reader.log
         then = code_then(reader.entry, log)

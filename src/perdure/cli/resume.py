@@ -10,7 +10,7 @@ import typer
 from perdure.base.errors import UsageError
 from perdure.cli.arguments import Json, RunFolder
 from perdure.cli.command import PlainCommand
-from perdure.cli.run import Quiet, carry_out
+from perdure.cli.run import NetworkFs, Quiet, carry_out
 
 if TYPE_CHECKING:
     from perdure.records.registry import RunEntry
@@ -48,6 +48,7 @@ def resume(
     *,
     force: Force = None,
     study: Study = None,
+    network_fs: NetworkFs = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> int:
@@ -65,7 +66,15 @@ def resume(
         entry = record.entry
     path = study or study_of(entry, folder)
     overrides = Overrides.of_flags(entry.flags)
-    return carry_out(path, folder, overrides, force=force or (), quiet=quiet, json=json)
+    return carry_out(
+        path,
+        folder,
+        overrides,
+        force=force or (),
+        network_fs=network_fs,
+        quiet=quiet,
+        json=json,
+    )
 
 
 def study_of(entry: RunEntry, folder: Path) -> Path:

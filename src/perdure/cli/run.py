@@ -55,6 +55,13 @@ Out = Annotated[
     Path, typer.Option("--out", metavar="DIR", help="Folder of the record; made if missing.")
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")]
+NetworkFs = Annotated[
+    bool,
+    typer.Option(
+        "--network-fs",
+        help="The folder may be on a network file system: no other machine works on it.",
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -73,6 +80,7 @@ def run(
     key_env: KeyEnv = "",
     key_file: KeyFile = "",
     weights: Weights = "",
+    network_fs: NetworkFs = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> int:
@@ -80,7 +88,7 @@ def run(
 
     Raises:
         InvalidStudyError: the study file has problems; nothing is created.
-        UsageError: a flag does not fit the study.
+        UsageError: a flag does not fit the study, or the folder is on a network file system.
         HeldError: another process works on the run, or the folder holds something else.
         MovedError: what decides the run moved since it began.
         StorageError: storage failed.
@@ -97,7 +105,7 @@ def run(
         key_file=key_file,
         weights=weights,
     )
-    return carry_out(study, out, overrides, quiet=quiet, json=json)
+    return carry_out(study, out, overrides, network_fs=network_fs, quiet=quiet, json=json)
 
 
 def carry_out(
@@ -106,6 +114,7 @@ def carry_out(
     overrides: Overrides,
     *,
     force: Sequence[str] = (),
+    network_fs: bool,
     quiet: bool,
     json: bool,
 ) -> int:
@@ -113,7 +122,7 @@ def carry_out(
 
     Raises:
         InvalidStudyError: the study file has problems; nothing is created.
-        UsageError: a flag does not fit the study.
+        UsageError: a flag does not fit the study, or the folder is on a network file system.
         HeldError: another process works on the run, or the folder holds something else.
         MovedError: what decides the run moved since it began.
         StorageError: storage failed.
@@ -136,6 +145,7 @@ def carry_out(
         out=str(out),
         force=tuple(force),
         flags=overrides.flags(),
+        network_fs=network_fs,
     )
     # What a study's own code prints is no part of this command's output.
     with (

@@ -14,7 +14,8 @@ class RunConfig:
 
     `held_out` goes to the registry and nowhere else. `study_path` is the study file, whose folder
     holds its data and plug-ins. `out` is the run's folder. `force` names what may have moved since
-    the run began. `flags` are the command-line flags that changed the study, by name.
+    the run began. `flags` are the command-line flags that changed the study, by name. With
+    `network_fs` the folder may be on a network file system: no other machine works on it.
     """
 
     study: Study
@@ -24,3 +25,4 @@ class RunConfig:
     out: str
     force: tuple[str, ...] = ()
     flags: dict[str, str] = field(default_factory=dict)
+    network_fs: bool = False

@@ -20,6 +20,7 @@ from perdure.runner.moved import asked_then, code_then, compare, moved_code, req
 from perdure.study.identity import input_hashes
 from perdure.trace.files import exists
 from perdure.trace.lock import LOCK_NAME, held_error, is_held
+from perdure.trace.mounts import require_local
 from perdure.trace.reader import RunReader
 from perdure.trace.registry_file import REGISTRY_NAME, WORLDS_NAME
 from perdure.trace.reserve import RESERVE_NAME
@@ -49,6 +50,7 @@ def look_back(config: RunConfig) -> History:
     """Look at what the folder holds, and whether it may be continued as it is asked now.
 
     Raises:
+        UsageError: the folder is on a network file system.
         HeldError: another process works on the run, or the folder holds something else.
         MovedError: what decides the run moved; names all of it.
         DamagedRecordError: the run's registry cannot be read.
@@ -56,6 +58,8 @@ def look_back(config: RunConfig) -> History:
 
     """
     folder = Path(config.out)
+    if not config.network_fs:
+        require_local(folder)
     _require_folder(folder)
     if not exists(folder / REGISTRY_NAME):
         _require_empty(folder)

@@ -120,7 +120,7 @@ def parts_of(config: RunConfig) -> PluginParts:
     return PluginParts(
         config.study.agent.agent,
         [scenario.world for scenario in config.study.scenarios],
-        Path(config.study_path).resolve().parent,
+        config.study_file.parent,
     )
 
 
@@ -216,7 +216,7 @@ async def _registry(config: RunConfig, past: History, cells: Sequence[Cell]) -> 
 
 def entry_for(config: RunConfig, code: Fingerprint | None = None) -> RunEntry:
     """Describe a run for its registry. A path or a version here is for people, never compared."""
-    study_path = Path(config.study_path).resolve()
+    study_path = config.study_file
     return RunEntry(
         format=FORMAT,
         run_id=new_run_id(),

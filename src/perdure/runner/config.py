@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from perdure.records.population import HeldOut, Population
 from perdure.records.study import Study
@@ -26,3 +27,9 @@ class RunConfig:
     force: tuple[str, ...] = ()
     flags: dict[str, str] = field(default_factory=dict)
     network_fs: bool = False
+
+    @property
+    def study_file(self) -> Path:
+        """The study file in full. A link to it is not followed: its folder is the one it is in."""
+        path = Path(self.study_path)
+        return path.parent.resolve() / path.name

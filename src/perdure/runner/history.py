@@ -93,13 +93,14 @@ def code_of(config: RunConfig) -> Fingerprint:
 
     Raises:
         PluginError: a class that the study names cannot be found.
-        SourceError: a module cannot be read.
+        UsageError: a declared data file is gone.
+        SourceError: a module or a declared data file cannot be read.
 
     """
     study = config.study
     own = dict.fromkeys([study.agent.agent, *(scenario.world for scenario in study.scenarios)])
     plugins = [name for name in own if not name.startswith("perdure.")]
-    return fingerprint(Path(config.study_path).resolve().parent, plugins)
+    return fingerprint(config.study_file.parent, plugins, study.files)
 
 
 def _require_folder(folder: Path) -> None:

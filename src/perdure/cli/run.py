@@ -40,6 +40,9 @@ continued, a finished one has its result shown again, and a run of something els
 is refused. It is always safe to repeat. The model is the study's own unless
 --model says otherwise; the baseline is a rule, free and offline.
 
+If something moved that decides an unfinished run, all of it is named and nothing is
+done (exit code 78). --force NAME goes on past one of them, as in `perdure resume`.
+
 Ctrl-C finishes the open ticks and pauses (exit code 75); a second one stops at
 once. Closed ticks are kept either way. Progress goes to standard error.
 
@@ -55,6 +58,10 @@ Out = Annotated[
     Path, typer.Option("--out", metavar="DIR", help="Folder of the record; made if missing.")
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")]
+Force = Annotated[
+    list[str] | None,
+    typer.Option("--force", metavar="NAME", help="Go on though this moved; can be repeated."),
+]
 NetworkFs = Annotated[
     bool,
     typer.Option(
@@ -80,6 +87,7 @@ def run(
     key_env: KeyEnv = "",
     key_file: KeyFile = "",
     weights: Weights = "",
+    force: Force = None,
     network_fs: NetworkFs = False,
     quiet: Quiet = False,
     json: Json = False,
@@ -88,7 +96,8 @@ def run(
 
     Raises:
         InvalidStudyError: the study file has problems; nothing is created.
-        UsageError: a flag does not fit the study, or the folder is on a network file system.
+        UsageError: a flag does not fit the study, something is forced that cannot be, or the folder
+            is on a network file system.
         HeldError: another process works on the run, or the folder holds something else.
         MovedError: what decides the run moved since it began.
         StorageError: storage failed.
@@ -105,7 +114,15 @@ def run(
         key_file=key_file,
         weights=weights,
     )
-    return carry_out(study, out, overrides, network_fs=network_fs, quiet=quiet, json=json)
+    return carry_out(
+        study,
+        out,
+        overrides,
+        force=force or (),
+        network_fs=network_fs,
+        quiet=quiet,
+        json=json,
+    )
 
 
 def carry_out(
@@ -113,7 +130,7 @@ def carry_out(
     out: Path,
     overrides: Overrides,
     *,
-    force: Sequence[str] = (),
+    force: Sequence[str],
     network_fs: bool,
     quiet: bool,
     json: bool,
@@ -122,7 +139,8 @@ def carry_out(
 
     Raises:
         InvalidStudyError: the study file has problems; nothing is created.
-        UsageError: a flag does not fit the study, or the folder is on a network file system.
+        UsageError: a flag does not fit the study, something is forced that cannot be, or the folder
+            is on a network file system.
         HeldError: another process works on the run, or the folder holds something else.
         MovedError: what decides the run moved since it began.
         StorageError: storage failed.
@@ -130,7 +148,7 @@ def carry_out(
     """
     from perdure import runner  # noqa: PLC0415 - heavy
     from perdure.analysis.report import build_report  # noqa: PLC0415 - heavy
-    from perdure.cli.output import show, write_json  # noqa: PLC0415 - heavy
+    from perdure.cli.output import show, write_error, write_json  # noqa: PLC0415 - heavy
     from perdure.cli.progress import watching  # noqa: PLC0415 - heavy
     from perdure.cli.record import opened  # noqa: PLC0415 - heavy
     from perdure.cli.report_view import report_parts  # noqa: PLC0415 - heavy
@@ -152,7 +170,9 @@ def carry_out(
         watching(quiet=quiet, title=asked.study.name) as observer,
         redirect_stdout(sys.stderr),
     ):
-        result = runner.run(config, observer=observer)
+        result = runner.run(
+            config, observer=observer, notice=lambda said: write_error(f"perdure: {said}")
+        )
     try:
         with opened(out) as record:
             report = build_report(record)

@@ -12,26 +12,30 @@ import os
 import platform
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
 from perdure.base.canonical import encode
 from perdure.base.clock import Clock, SystemClock
 from perdure.base.crashpoints import crashpoint
-from perdure.base.errors import PluginError
+from perdure.base.errors import HeldError, PluginError
 from perdure.base.ids import new_run_id
+from perdure.closure import Watch
 from perdure.inference.host import InferenceHost
 from perdure.inference.journaled import JournaledHost
 from perdure.records.fingerprint import Fingerprint
-from perdure.records.registry import LogPayload, RunEntry, RunForced, TransportMoved
+from perdure.records.registry import RunEntry
 from perdure.records.result import RunResult
 from perdure.runner.config import RunConfig
-from perdure.runner.history import History, look_back
+from perdure.runner.history import History, look_back, plugins_of
 from perdure.runner.meter import Observer
+from perdure.runner.notice import Notice, unheard
 from perdure.runner.plugins import PluginParts
-from perdure.runner.reconcile import reconcile
 from perdure.runner.respondents import host_for
 from perdure.runner.session import Session, conduct
+from perdure.runner.taking_up import take_up
+from perdure.runner.world_run import Guard
 from perdure.study.identity import Cell, expand, input_hashes
 from perdure.trace.files import make_folder
 from perdure.trace.journal import Journal
@@ -41,20 +45,24 @@ from perdure.trace.registry import Registry
 from perdure.trace.schema import FORMAT
 
 
-def run(config: RunConfig, *, observer: Observer | None = None) -> RunResult:
+def run(
+    config: RunConfig, *, observer: Observer | None = None, notice: Notice = unheard
+) -> RunResult:
     """Run a study to its end, or to where it stops; give how each world stands.
 
-    `observer` is shown the run's progress a few times a second. In the main thread, the first
-    Ctrl-C finishes the open ticks and the second stops at once. Where an event loop is running
-    already (in a notebook), the run has a thread of its own.
+    `observer` is shown the run's progress a few times a second, and `notice` is told in a sentence
+    what should be known of how the run goes on. In the main thread, the first Ctrl-C finishes the
+    open ticks and the second stops at once. Where an event loop is running already (in a notebook),
+    the run has a thread of its own.
 
     Raises:
-        UsageError: a model cannot be made ready; says what mends it.
+        UsageError: a model cannot be made ready, something is forced that cannot be, or the folder
+            is on a network file system; says what mends it.
         PluginError: the study's own world or agent cannot be loaded.
         EndpointUnreachableError: the model endpoint is not there.
         KeyOrModelRefusedError: it refuses the key, or does not know the model.
         HeldError: the folder holds something else, or another process works on it.
-        MovedError: what decides the run moved since it began.
+        MovedError: what decides the run moved since it began, or is not what was compared.
         StorageError: the run's folder cannot be written.
         StopRequestedError: it was stopped at once, by a second Ctrl-C.
 
@@ -62,13 +70,13 @@ def run(config: RunConfig, *, observer: Observer | None = None) -> RunResult:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return _run_here(config, observer)
+        return _run_here(config, observer, notice)
     results: list[RunResult] = []
     failures: list[BaseException] = []
 
     def elsewhere() -> None:
         try:
-            results.append(_run_here(config, observer))
+            results.append(_run_here(config, observer, notice))
         except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
             failures.append(error)
 
@@ -80,9 +88,9 @@ def run(config: RunConfig, *, observer: Observer | None = None) -> RunResult:
     return results[0]
 
 
-def _run_here(config: RunConfig, observer: Observer | None) -> RunResult:
+def _run_here(config: RunConfig, observer: Observer | None, notice: Notice) -> RunResult:
     try:
-        return asyncio.run(run_async(config, observer=observer))
+        return asyncio.run(run_async(config, observer=observer, notice=notice))
     except SystemExit as error:
         raise PluginError(
             f"The study's own code ended the program (SystemExit {error.code}).",
@@ -92,20 +100,33 @@ def _run_here(config: RunConfig, observer: Observer | None) -> RunResult:
 
 
 async def run_async(
-    config: RunConfig, *, observer: Observer | None = None, clock: Clock | None = None
+    config: RunConfig,
+    *,
+    observer: Observer | None = None,
+    notice: Notice = unheard,
+    clock: Clock | None = None,
 ) -> RunResult:
     """Do what `run` does, on the caller's event loop."""
     clock = clock or SystemClock()
+    watch = Watch(config.study_file.parent, config.study.files, plugins_of(config.study))
     past = look_back(config)
     if past.result is not None:
         return past.result
+    watch.begin(past.code, clock)
     cells = expand(config.study, config.population)
     parts = parts_of(config)
     host = host_for(config.study.models)
     await host.open()
     try:
         await host.check()
-        return await _govern(config, past, cells, parts, host, clock=clock, observer=observer)
+        # Everything is imported by now that a run always needs.
+        watch.look()
+        for sentence in past.notices():
+            notice(sentence)
+        sitting = _Sitting(
+            config=config, clock=clock, observer=observer, notice=notice, guard=watch.look
+        )
+        return await _govern(sitting, past, cells, parts, host)
     finally:
         await host.close()
 
@@ -124,19 +145,28 @@ def parts_of(config: RunConfig) -> PluginParts:
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Sitting:
+    """What is run, who is shown and told what, the time, and what guards each tick."""
+
+    config: RunConfig
+    clock: Clock
+    observer: Observer | None
+    notice: Notice
+    guard: Guard
+
+
 async def _govern(
-    config: RunConfig,
+    sitting: _Sitting,
     past: History,
     cells: Sequence[Cell],
     parts: PluginParts,
     host: InferenceHost,
-    *,
-    clock: Clock,
-    observer: Observer | None,
 ) -> RunResult:
+    config = sitting.config
     folder = Path(config.out)
     make_folder(folder)
-    lock = await GovernorLock.acquire(folder, clock)
+    lock = await GovernorLock.acquire(folder, sitting.clock)
     try:
         registry = await _registry(config, past, cells)
         journal = None
@@ -146,7 +176,7 @@ async def _govern(
             journaled = JournaledHost(host, journal)
             log = past.log
             if past.begun:
-                log = await _take_up(past, journaled, registry, partitions)
+                log = await take_up(config, past, journaled, registry, partitions)
             result = await conduct(
                 Session(
                     config=config,
@@ -155,10 +185,12 @@ async def _govern(
                     host=journaled,
                     registry=registry,
                     partitions=partitions,
-                    clock=clock,
-                    observer=observer,
+                    clock=sitting.clock,
+                    observer=sitting.observer,
                     folder=folder,
                     log=log,
+                    guard=sitting.guard,
+                    notice=sitting.notice,
                 )
             )
             await journal.finish()
@@ -177,32 +209,19 @@ async def _journal(folder: Path, epoch: int) -> Journal:
     return await Journal.create(folder, epoch)
 
 
-async def _take_up(
-    past: History, host: JournaledHost, registry: Registry, partitions: FolderPartitions
-) -> tuple[LogPayload, ...]:
-    """Settle what an earlier sitting left, before anything else; give the run log after it."""
-    reading = partitions.read()
-    try:
-        await reconcile(
-            host=host,
-            registry=registry,
-            reading=reading,
-            log=past.log,
-            afresh=bool(past.forced),
-        )
-        if past.forced:
-            await registry.log(RunForced(moved=past.forced, fingerprint=past.code))
-        if past.carried:
-            await registry.log(TransportMoved(moved=past.carried))
-        return await asyncio.to_thread(lambda: reading.log)
-    finally:
-        reading.close()
-
-
 async def _registry(config: RunConfig, past: History, cells: Sequence[Cell]) -> Registry:
     folder = Path(config.out)
     if past.begun:
-        return await Registry.open(folder)
+        registry = await Registry.open(folder)
+        # The log was read before the lock was taken; opening has put one row behind it.
+        if registry.log_head.seq != len(past.log):
+            await registry.close()
+            raise HeldError(
+                "Another process worked on this run just now.",
+                where=config.out,
+                remedy="Run it again.",
+            )
+        return registry
     registry = await Registry.create(
         folder,
         entry=entry_for(config, past.code),

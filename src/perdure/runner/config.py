@@ -6,7 +6,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from perdure.records.population import HeldOut, Population
+from perdure.records.registry import RunEntry
 from perdure.records.study import Study
+
+
+def study_file_of(entry: RunEntry, folder: Path) -> Path | None:
+    """Find a run's study file: beside its folder as it was then, else where it was then.
+
+    None if it is at neither place.
+    """
+    places = (folder / entry.study_path_relative, Path(entry.study_path))
+    return next((path for path in places if path.is_file()), None)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from perdure.base.errors import PluginError
 from perdure.inference.host import HostStats
@@ -27,7 +30,7 @@ from perdure.records.events import (
 from perdure.records.journal import TickOpening
 from perdure.records.persona import Persona
 from perdure.records.record import Record
-from perdure.records.registry import CallsLost, CallsOrphaned, LogHead
+from perdure.records.registry import CallsLost, CallsOrphaned, LogHead, RunForced
 from perdure.records.request import (
     Attempt,
     CallKey,
@@ -38,13 +41,17 @@ from perdure.records.request import (
     Reply,
     Vectors,
 )
+from perdure.records.scenario import Header
+from perdure.records.study import Study
 from perdure.runner.calls import WORLD_JOB
+from perdure.runner.config import study_file_of
 from perdure.runner.difference import first_difference
 from perdure.runner.past import PastTick, past_ticks
 from perdure.runner.plugins import PluginParts
 from perdure.runner.port import TickOpened
 from perdure.runner.vectors import unpack
 from perdure.runner.world_run import WorldRun
+from perdure.study.identity import header_as
 from perdure.trace.reader import RunReader
 
 SERVED = "record"
@@ -52,10 +59,15 @@ _Place = tuple[int, str, int]
 
 
 class Divergence(Record):
-    """The first event that came out otherwise: its id, and the field with old and new value."""
+    """The first event that came out otherwise: its id, and the field with old and new value.
+
+    `forced` names what the run was forced past after that event was made: it is the work of other
+    code or other inputs.
+    """
 
     event: str
     wrong: str
+    forced: tuple[str, ...] = ()
 
 
 class ReplayedWorld(Record):
@@ -79,8 +91,11 @@ class Replayed(Record):
         return any(world.divergence is not None for world in self.worlds)
 
 
-def replay(folder: Path) -> Replayed:
-    """Drive every world of a run again.
+def replay(folder: Path, *, study_file: Path | None = None) -> Replayed:
+    """Drive every world of a run again. Each tick is driven under the inputs that held for it.
+
+    The study's own world and agent are loaded from beside `study_file`; by default, from where the
+    study is.
 
     Raises:
         DamagedRecordError: the record does not hold what was written.
@@ -88,34 +103,60 @@ def replay(folder: Path) -> Replayed:
 
     """
     with RunReader.open(folder) as reader:
-        personas = {persona.id: persona for persona in reader.personas}
-        study_folder = Path(reader.entry.study_path).parent
+        file = study_file or study_file_of(reader.entry, folder) or Path(reader.entry.study_path)
+        driven = _Driven(
+            reader=reader,
+            personas={persona.id: persona for persona in reader.personas},
+            folder=file.parent,
+            forces=tuple(row for row in reader.log if isinstance(row, RunForced)),
+        )
         worlds = [
-            asyncio.run(_replay_world(reader, world.world_id, personas, study_folder))
+            asyncio.run(_replay_world(driven, world.world_id))
             for world in reader.worlds
             if reader.has(world.world_id)
         ]
         return Replayed(run_id=reader.entry.run_id, worlds=tuple(worlds))
 
 
-async def _replay_world(
-    reader: RunReader, world_id: str, personas: Mapping[str, Persona], study_folder: Path
-) -> ReplayedWorld:
-    header = reader.header(world_id)
-    parts = PluginParts(header.agent.agent, [header.scenario.world], study_folder)
+@dataclass(frozen=True, kw_only=True)
+class _Driven:
+    """A run that is driven again: its record, its people, its study's folder, its forces."""
+
+    reader: RunReader
+    personas: Mapping[str, Persona]
+    folder: Path
+    forces: tuple[RunForced, ...]
+
+    def headers(self, world_id: str) -> list[tuple[int, Header]]:
+        """Give the headers that a world was lived under, each with the first tick it may hold for.
+
+        Where two begin at one tick, the later one holds.
+        """
+        header = self.reader.header(world_id)
+        found = [(0, header)]
+        for force in self.forces:
+            if force.study:
+                header = header_as(header, msgspec.json.decode(force.study, type=Study))
+                found.append((force.ticks.get(world_id, -1) + 1, header))
+        return found
+
+    def forced_after(self, world_id: str, tick: int) -> tuple[str, ...]:
+        """Name what the run was forced past after a tick was closed."""
+        later = [force for force in self.forces if force.ticks.get(world_id, -1) >= tick]
+        return tuple(dict.fromkeys(one.name for force in later for one in force.moved))
+
+
+async def _replay_world(driven: _Driven, world_id: str) -> ReplayedWorld:
+    reader = driven.reader
     host, beside = _RecordHost(), _Beside(world_id)
-    world = WorldRun(
-        header=header,
-        personas=personas,
-        world=parts.world(header),
-        agent=parts.agent(header),
-        partition=beside,
-        host=host,
-    )
+    world: WorldRun | None = None
     ticks = events = 0
+    headers = driven.headers(world_id)
     try:
-        await world.begin()
         for past in past_ticks(reader.events(world_id), lambda name: reader.blob(world_id, name)):
+            header = next(one for first, one in reversed(headers) if first <= past.tick)
+            if world is None or header != world.header:
+                world = await _world_at(driven, header, past.tick, beside, host)
             host.past = beside.past = past
             host.answers = _answers(past, reader, world_id)
             opened = TickOpened(plan=past.plan, log_head=LogHead(seq=-1, chain=""), epoch=0)
@@ -125,9 +166,30 @@ async def _replay_world(
             ticks, events = ticks + 1, events + len(past.events)
     except PluginError as error:
         beside.divergence = Divergence(event=f"{world_id}, tick {ticks}", wrong=str(error))
-    return ReplayedWorld(
-        world_id=world_id, ticks=ticks, events=events, divergence=beside.divergence
+    found = beside.divergence
+    if found is not None:
+        found = msgspec.structs.replace(found, forced=driven.forced_after(world_id, ticks))
+    return ReplayedWorld(world_id=world_id, ticks=ticks, events=events, divergence=found)
+
+
+async def _world_at(
+    driven: _Driven, header: Header, tick: int, partition: _Beside, host: _RecordHost
+) -> WorldRun:
+    """Make a world, and bring it to the start of a tick as a resume would."""
+    parts = PluginParts(header.agent.agent, [header.scenario.world], driven.folder)
+    world = WorldRun(
+        header=header,
+        personas=driven.personas,
+        world=parts.world(header),
+        agent=parts.agent(header),
+        partition=partition,
+        host=host,
+        forced_until=tick - 1,
     )
+    await world.begin()
+    if tick > 0:
+        await world.recall(driven.reader, before=tick)
+    return world
 
 
 class _RecordHost:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from perdure.base.errors import HeldError
@@ -16,7 +17,7 @@ from perdure.records.result import RunResult
 from perdure.records.study import Study
 from perdure.runner.config import RunConfig
 from perdure.runner.governor import result_of
-from perdure.runner.inputs import Asked, what_moved
+from perdure.runner.inputs import Asked, holds_out_the_same, what_moved
 from perdure.runner.ledger import spend_outside
 from perdure.runner.meter import STATUS_NAME
 from perdure.runner.moved import compare, moved_code, require_forceable, require_leave, told
@@ -124,14 +125,17 @@ def _compared(config: RunConfig, reader: RunReader) -> History:
 def _moved_inputs(
     config: RunConfig, reader: RunReader, log: Sequence[LogPayload]
 ) -> tuple[Moved, ...]:
-    def say(name: str) -> Iterable[str]:
-        study = study_in_force(reader.entry, log)
-        then = Asked.of(study, reader.personas, reader.held_out)
-        now = Asked(config.study, config.population.personas, config.held_out.values)
-        return what_moved(then, now, name)
+    @cache
+    def then() -> Asked:
+        return Asked.of(study_in_force(reader.entry, log), reader.personas, reader.held_out)
 
+    asked = Asked(config.study, config.population.personas, config.held_out.values)
     was = hashes_in_force(reader.entry, log)
-    return compare(was, input_hashes(config.study, config.population, config.held_out), say)
+    now = input_hashes(config.study, config.population, config.held_out)
+    if was.get("population") != now["population"] and holds_out_the_same(then(), asked):
+        # Of other people other values are held out: that is no second thing that moved.
+        now["held_out"] = was.get("held_out", "")
+    return compare(was, now, lambda name: what_moved(then(), asked, name))
 
 
 def code_of(config: RunConfig) -> Fingerprint:

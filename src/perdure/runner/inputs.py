@@ -47,6 +47,12 @@ def what_moved(then: Asked, now: Asked, name: str) -> Iterable[str]:
     return differences(was, found)
 
 
+def holds_out_the_same(then: Asked, now: Asked) -> bool:
+    """Say whether the same is held out of everybody who is in both populations."""
+    both = {one.id for one in then.personas} & {one.id for one in now.personas}
+    return all(then.held_out.get(one) == now.held_out.get(one) for one in both)
+
+
 def _by_part(study: Study) -> dict[str, object]:
     return {"variants": study.variants, "scenarios": study.scenarios}
 

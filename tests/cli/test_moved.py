@@ -18,7 +18,9 @@ from tests.support.sample_study import PEOPLE, SAMPLE
 
 import perdure
 from perdure.base.errors import EXIT_DONE, EXIT_MOVED, EXIT_USAGE
+from perdure.records.registry import TransportMoved
 from perdure.runner.moved import FORCEABLE, NEVER
+from perdure.trace.reader import RunReader
 
 TOWN = '''\
 """A town."""
@@ -429,3 +431,106 @@ def test_flags_are_part_of_what_is_forced(folder: Path) -> None:
     assert refused(plain)["moved"] == ["pins"]
     assert resumed.status == EXIT_DONE, resumed
     assert names(status.document["marks"]["forced"]) == [["pins"]]
+
+
+def test_a_forced_engine_that_steps_otherwise_says_where(folder: Path) -> None:
+    """Where a world of the new engine departs from its record is marked; the record holds."""
+    moved = Case("engine", "home/perdure/world/survey.py", '"campaign"', '"campaigns"', ())
+    edit(folder, moved)
+    run = folder / "run"
+    forced, status, shown, report, exported, replayed, told, verified = ask(
+        folder,
+        ("resume", run, "--quiet", "--json", "--force", "engine"),
+        ("status", run, "--json"),
+        ("status", run),
+        ("report", run, "--json"),
+        ("export", run),
+        ("replay", run, "--json"),
+        ("replay", run),
+        ("verify", run),
+    )
+    assert forced.status == exported.status == verified.status == EXIT_DONE, forced
+    diverged = status.document["marks"]["diverged"]
+    assert diverged
+    for one in diverged:
+        assert one["tick"] == 1
+        assert (
+            one["wrong"] == "presentations[0].impression.channel was 'campaign' and is 'campaigns'"
+        )
+        assert one["event"] in forced.err
+        world, _, seq = one["event"].partition(":")
+        rows = pq.read_table(run / "export" / "events.parquet" / f"{world}.parquet").to_pylist()
+        assert rows[int(seq)]["kind"] in {"turn", "turn_failed"}
+        assert '"channel":"campaign"' in rows[int(seq)]["payload"]
+    assert report.document["marks"]["diverged"] == diverged
+    assert "diverged at tick 1" in shown.out
+    manifest = json.loads((run / "export" / "manifest.json").read_text())
+    assert manifest["diverged"] == diverged
+    about = pq.read_schema(run / "export" / "turns.parquet" / f"{world}.parquet").metadata
+    assert json.loads(about[b"perdure"])["diverged"] == [diverged[-1]]
+    # To drive it again with the new engine tells of the old one's ticks, and why.
+    assert replayed.status == told.status == EXIT_MOVED
+    found = [one["divergence"] for one in replayed.document["worlds"]]
+    assert [one["forced"] for one in found if one] == [["engine"]] * len(diverged)
+    assert "It was made before the run was forced past engine." in told.out
+    assert "not deterministic" not in told.out
+
+
+COSMETIC = {
+    "a comment": (
+        "home/perdure/runner/quorum.py",
+        "\nfrom perdure",
+        "\n# A comment.\nfrom perdure",
+    ),
+    "layout": ("home/perdure/base/chance.py", "\n\n\n", "\n\n\n\n\n"),
+    "a docstring": ("home/perdure/world/survey.py", '"""', '"""Once more: '),
+    "a plug-in's comment": ("town.py", "super().reset(header)", "super().reset(header)  # or so"),
+    "what only reads": ("home/perdure/analysis/report.py", "state=", "state=state if 0 else "),
+    "how it is reached": ("study.yaml", "https://example.org/v1", "https://example.net/v2"),
+    "a limit": ("study.yaml", "requests_per_minute: 60", "requests_per_minute: 6, deadline_s: 9"),
+    "a key": ("study.yaml", "EXAMPLE_API_KEY", "OTHER_API_KEY"),
+}
+
+
+@pytest.mark.parametrize("what", [*COSMETIC, "nothing at all"])
+def test_what_decides_nothing_moves_nothing(folder: Path, what: str) -> None:
+    """Comments, layout, docstrings of ours, endpoints, keys and limits: not one word is said."""
+    if what in COSMETIC:
+        edit(folder, Case("", *COSMETIC[what], ()))
+    said, status = ask(
+        folder,
+        ("resume", folder / "run", "--quiet", "--json"),
+        ("status", folder / "run", "--json"),
+    )
+    assert said.status == EXIT_DONE, said
+    assert said.err == ""
+    assert status.document["marks"] == {"forced": [], "diverged": [], "transport": []}
+
+
+def test_what_only_carries_bytes_is_warned_of_once(folder: Path) -> None:
+    """A typo mended in a text about HTTP stops nothing; it is said once, and on record."""
+    run = folder / "run"
+    resume = ("resume", run, "--quiet", "--json")
+    name = "perdure.inference.http.transport"
+    path = folder / "home" / "perdure" / "inference" / "http" / "transport.py"
+    text = path.read_text()
+    path.write_text(text.replace("endpoint is open already", "endpoint is open, already"))
+    assert path.read_text() != text
+    (died,) = ask(folder, resume, PERDURE_CRASH_AT="tick.after-witness:1")
+    assert died.status == -9
+    assert f"What only carries bytes moved: transport ({name})" in died.err
+    (died,) = ask(folder, resume, PERDURE_CRASH_AT="tick.after-witness:1")
+    assert died.status == -9
+    assert died.err == ""
+    path.write_text(text)
+    (died,) = ask(folder, resume, PERDURE_CRASH_AT="tick.after-witness:1")
+    assert died.err == ""
+    said, status, shown = ask(folder, resume, ("status", run, "--json"), ("status", run))
+    assert said.status == EXIT_DONE
+    assert said.err == ""
+    assert status.document["marks"]["forced"] == []
+    assert [one["parts"] for one in status.document["marks"]["transport"]] == [[name]]
+    assert f"Moved, and only carries bytes: transport ({name})." in shown.out
+    with RunReader.open(run) as reader:
+        rows = [row for row in reader.log if isinstance(row, TransportMoved)]
+    assert [len(row.moved) for row in rows] == [1, 0]

@@ -55,14 +55,17 @@ def commands(
     if home is not None:
         variables["PYTHONPATH"] = str(home)
     lines = [[str(word) for word in command] for command in asked]
+    alone = len(lines) == 1 and not python
+    # A process that is killed can only say what it says directly.
+    program = ["-m", "perdure.cli", *lines[0]] if alone else ["-c", _PROGRAM]
     done = subprocess.run(
-        [sys.executable, "-c", _PROGRAM],
+        [sys.executable, *program],
         input=json.dumps({"commands": lines, "python": python}),
         capture_output=True,
         text=True,
         check=False,
         env=variables,
     )
-    if done.returncode:
+    if alone or done.returncode:
         return [Told(done.returncode, done.stdout, done.stderr)]
     return [Told(*one) for one in json.loads(done.stdout.splitlines()[-1])]

@@ -452,6 +452,7 @@ def test_a_forced_engine_that_steps_otherwise_says_where(folder: Path) -> None:
     assert forced.status == exported.status == verified.status == EXIT_DONE, forced
     diverged = status.document["marks"]["diverged"]
     assert diverged
+    world = ""
     for one in diverged:
         assert one["tick"] == 1
         assert (

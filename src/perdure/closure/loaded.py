@@ -36,7 +36,7 @@ _Signature = tuple[int, int, int, int] | None
 # left, and the text. Code once loaded stays what it is, whatever becomes of its file.
 _checked: dict[str, tuple[object, str]] = {}
 # What was refused once in this process is still loaded, and is refused again.
-_refused: set[str] = set()
+_refused: dict[str, object] = {}
 
 
 class Watch:
@@ -57,7 +57,11 @@ class Watch:
         self._plugins = {plugin.partition(":")[0] for plugin in plugins}
         self._files = {name: folder / name for name in files}
         self._signatures = {name: _signature(path) for name, path in self._files.items()}
-        self._before = {n: s for n, s in _specs(sys.modules) if n not in _refused}
+        self._before = {
+            name: spec
+            for name, spec in _specs(sys.modules)
+            if name not in _refused or _refused[name] is not spec
+        }
         self._count = -1
         self._found: Fingerprint | None = None
         self._lock = Lock()
@@ -97,9 +101,11 @@ class Watch:
         """
         with self._lock:
             self._look_at_files()
-            if len(sys.modules) != self._count:
-                self._count = len(sys.modules)
+            count = len(sys.modules)
+            if count != self._count:
                 self._look_at_modules()
+                # Only now: whatever was wrong is wrong for everybody who asks after.
+                self._count = count
 
     def _look_at_modules(self) -> None:
         assert self._found is not None, "a watch begins with a fingerprint"
@@ -116,7 +122,7 @@ class Watch:
             if os.path.realpath(_file(fresh.get(name)) or "/") not in declared
         ]
         if strays:
-            _refused.update(strays)
+            _refused.update((name, _spec(fresh.get(name))) for name in strays)
             raise MovedError(
                 f"Code takes part in this run that nothing would compare: {_listed(strays)} was "
                 "loaded, and no import of it was found in the source.",
@@ -127,7 +133,7 @@ class Watch:
             )
         changed = dict(_changed(self._found, fresh))
         if changed:
-            _refused.update(changed)
+            _refused.update((name, _spec(fresh[name])) for name in changed)
             raise MovedError(
                 f"The code of this run changed while the run worked: {_listed(changed)}.",
                 moved=_parts(changed),

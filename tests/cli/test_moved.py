@@ -391,6 +391,27 @@ def test_going_back_to_what_was_forced_away_is_a_move(folder: Path) -> None:
     assert "agent (reflect_every was 3 and is 2)" in refused(plain)["wrong"]
 
 
+def test_a_study_that_was_moved_away_is_named_by_its_path(folder: Path, tmp_path: Path) -> None:
+    """Where a study is decides nothing: with --study it is found again, plug-in and data too."""
+    run, there = tmp_path / "run", tmp_path / "there"
+    begin = ("run", folder / "study.yaml", "--out", run, "--quiet")
+    (died,) = ask(folder, begin, PERDURE_CRASH_AT=KILLED_AT)
+    assert died.status == -9
+    folder.rename(there)
+    resume, replay = ("resume", run, "--quiet", "--json"), ("replay", run, "--json")
+    study = ("--study", there / "study.yaml")
+    lost, away, found, replayed = commands(
+        resume, replay, (*resume, *study), (*replay, *study), home=there / "home"
+    )
+    assert lost.status == EXIT_USAGE
+    assert "--study PATH" in lost.document["error"]["remedy"]
+    assert found.status == EXIT_DONE, found
+    assert found.err == ""
+    # The plug-in is not where it was, so its worlds cannot be driven.
+    assert away.document["error"]["code"] == "plugin"
+    assert replayed.status == EXIT_DONE
+
+
 def test_a_force_of_what_did_not_move_changes_nothing(folder: Path) -> None:
     """--force of something that did not move is harmless, said, and not on record."""
     run = folder / "run"

@@ -185,6 +185,31 @@ def test_a_killed_run_is_never_shown_as_running(server: MisbehavingServer, tmp_p
     assert digests(said) == digests(undisturbed)
 
 
+def test_another_endpoint_goes_on_without_a_word(server: MisbehavingServer, tmp_path: Path):
+    """P6: where a model is reached, by which key and how fast, is compared with nothing."""
+    server.latency_s = 0.05
+    out = tmp_path / "run"
+    process = start(server, out)
+    wait_for_calls(server, 40, process)
+    process.kill()
+    process.communicate()
+    with MisbehavingServer(responder=answer, key="sk-other") as elsewhere:
+        file = tmp_path / "key"
+        file.write_text("sk-other")
+        other = ["--base-url", elsewhere.base_url, "--key-file", str(file)]
+        command = [sys.executable, "-m", "perdure.cli", "run", str(EXAMPLE), "--out", str(out)]
+        flags = ["--n", "8", "--model", "http", "--model-name", "test-model", *other]
+        done = subprocess.run(
+            [*command, *flags, "--quiet", "--json"], capture_output=True, text=True, check=False
+        )
+        assert elsewhere.calls > 0
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr == ""
+    status, document = ask("status", out)
+    assert status == 0
+    assert document["marks"] == {"forced": [], "diverged": [], "transport": []}
+
+
 def test_a_second_process_is_turned_away(server: MisbehavingServer, tmp_path: Path):
     """While a run is live, another `run` on its folder ends with 73 and changes nothing."""
     server.latency_s = 0.1

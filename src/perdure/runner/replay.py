@@ -14,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 
+from perdure.agent import Agent
 from perdure.base.errors import PluginError
 from perdure.inference.host import HostStats
 from perdure.records.events import (
@@ -53,6 +54,7 @@ from perdure.runner.vectors import unpack
 from perdure.runner.world_run import WorldRun
 from perdure.study.identity import header_as
 from perdure.trace.reader import RunReader
+from perdure.world import World
 
 SERVED = "record"
 _Place = tuple[int, str, int]
@@ -118,6 +120,16 @@ def replay(folder: Path, *, study_file: Path | None = None) -> Replayed:
         return Replayed(run_id=reader.entry.run_id, worlds=tuple(worlds))
 
 
+@dataclass(frozen=True)
+class _Stage:
+    """The inputs that a world was lived under from a tick on, and what it is driven with."""
+
+    first: int
+    header: Header
+    world: World
+    agent: Agent
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Driven:
     """A run that is driven again: its record, its people, its study's folder, its forces."""
@@ -127,18 +139,26 @@ class _Driven:
     folder: Path
     forces: tuple[RunForced, ...]
 
-    def headers(self, world_id: str) -> list[tuple[int, Header]]:
-        """Give the headers that a world was lived under, each with the first tick it may hold for.
+    def stages(self, world_id: str) -> list[_Stage]:
+        """Give the stages of a world's life, each with the first tick that it may hold for.
 
         Where two begin at one tick, the later one holds.
+
+        Raises:
+            PluginError: a world or agent cannot be loaded or made.
+
         """
         header = self.reader.header(world_id)
-        found = [(0, header)]
+        found = [self._stage(0, header)]
         for force in self.forces:
             if force.study:
                 header = header_as(header, msgspec.json.decode(force.study, type=Study))
-                found.append((force.ticks.get(world_id, -1) + 1, header))
+                found.append(self._stage(force.ticks.get(world_id, -1) + 1, header))
         return found
+
+    def _stage(self, first: int, header: Header) -> _Stage:
+        parts = PluginParts(header.agent.agent, [header.scenario.world], self.folder)
+        return _Stage(first, header, parts.world(header), parts.agent(header))
 
     def forced_after(self, world_id: str, tick: int) -> tuple[str, ...]:
         """Name what the run was forced past after a tick was closed."""
@@ -151,12 +171,14 @@ async def _replay_world(driven: _Driven, world_id: str) -> ReplayedWorld:
     host, beside = _RecordHost(), _Beside(world_id)
     world: WorldRun | None = None
     ticks = events = 0
-    headers = driven.headers(world_id)
+    stages = driven.stages(world_id)
+    stage: _Stage | None = None
     try:
         for past in past_ticks(reader.events(world_id), lambda name: reader.blob(world_id, name)):
-            header = next(one for first, one in reversed(headers) if first <= past.tick)
-            if world is None or header != world.header:
-                world = await _world_at(driven, header, past.tick, beside, host)
+            held = next(one for one in reversed(stages) if one.first <= past.tick)
+            if world is None or held is not stage:
+                stage = held
+                world = await _world_at(driven, stage, past.tick, beside, host)
             host.past = beside.past = past
             host.answers = _answers(past, reader, world_id)
             opened = TickOpened(plan=past.plan, log_head=LogHead(seq=-1, chain=""), epoch=0)
@@ -173,15 +195,14 @@ async def _replay_world(driven: _Driven, world_id: str) -> ReplayedWorld:
 
 
 async def _world_at(
-    driven: _Driven, header: Header, tick: int, partition: _Beside, host: _RecordHost
+    driven: _Driven, stage: _Stage, tick: int, partition: _Beside, host: _RecordHost
 ) -> WorldRun:
-    """Make a world, and bring it to the start of a tick as a resume would."""
-    parts = PluginParts(header.agent.agent, [header.scenario.world], driven.folder)
+    """Bring a world to the start of a tick as a resume would."""
     world = WorldRun(
-        header=header,
+        header=stage.header,
         personas=driven.personas,
-        world=parts.world(header),
-        agent=parts.agent(header),
+        world=stage.world,
+        agent=stage.agent,
         partition=partition,
         host=host,
         forced_until=tick - 1,

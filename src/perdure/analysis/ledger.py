@@ -12,6 +12,7 @@ from perdure.records.events import Cost
 from perdure.records.record import Record
 from perdure.records.registry import WorldEntry, WorldOutcome
 from perdure.records.study import Study
+from perdure.trace.forced import study_in_force
 
 
 class WorldCost(Record):
@@ -70,7 +71,9 @@ def build_ledger(source: RecordSource) -> Ledger:
     return Ledger(
         run_id=source.entry.run_id,
         currency=source.entry.currency,
-        answered_by=answered_by(msgspec.json.decode(source.entry.study, type=Study).models),
+        answered_by=answered_by(
+            msgspec.json.decode(study_in_force(source.entry, source.log), type=Study).models
+        ),
         total=total(lines),
         by_purpose=by(lines, lambda key: key.purpose),
         by_model=by(lines, lambda key: key.model),

@@ -29,6 +29,7 @@ from perdure.records.record import Record
 from perdure.records.registry import WorldOutcome, WorldState
 from perdure.records.scenario import Question, Scenario
 from perdure.records.study import Study
+from perdure.trace.forced import Marks, marks
 
 BRIER = (
     "Brier score: a persona's probability of a choice is the share of its scored answers, over the "
@@ -90,7 +91,8 @@ class Report(Record):
     """What a run found. `partial` is empty exactly if every world reached its end.
 
     `questions` has the answers to every closed question at every tick; `predictions` compares those
-    to the outcome's question, at every wave, with the real values.
+    to the outcome's question, at every wave, with the real values. `marks` says what the run was
+    forced past: what it found is then no longer the work of one study and one program.
     """
 
     run_id: str
@@ -109,6 +111,7 @@ class Report(Record):
     gaps: tuple[Gap, ...]
     cost: CostReport
     notes: dict[str, str]
+    marks: Marks
 
 
 class _Frame(Record):
@@ -196,6 +199,7 @@ def build_report(source: RecordSource, *, grouped_by: str = "") -> Report:
             by_source=by(lines, lambda key: key.source),
         ),
         notes={"brier": BRIER, "yardstick": YARDSTICK, "change": SPREAD},
+        marks=marks(source.log),
     )
 
 

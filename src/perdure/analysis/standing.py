@@ -25,6 +25,7 @@ from perdure.records.registry import (
     WorldState,
 )
 from perdure.records.study import Study
+from perdure.trace.forced import Marks, marks, study_in_force
 
 
 class State(StrEnum):
@@ -58,6 +59,7 @@ class Standing(Record):
     """Where a run stands. `cause` says why it is not completed, if something is known of it.
 
     Turns, calls and cost are those of closed ticks; what was called beside them is `outside`.
+    `marks` says what the run was forced past. `answered_by` names the models that are asked now.
     """
 
     run_id: str
@@ -76,6 +78,7 @@ class Standing(Record):
     unknown_costs: int
     currency: str
     outside: Outside
+    marks: Marks
 
 
 def standing(
@@ -99,7 +102,7 @@ def standing(
         state=state,
         cause=cause,
         exit_status=exit_status,
-        answered_by=answered_by(msgspec.json.decode(entry.study, type=Study).models),
+        answered_by=answered_by(msgspec.json.decode(study_in_force(entry, log), type=Study).models),
         worlds=lines,
         worlds_completed=sum(line.state is WorldState.COMPLETED for line in lines),
         ticks=sum(line.horizon for line in lines),
@@ -111,6 +114,7 @@ def standing(
         unknown_costs=sum(line.unknown_costs for line in lines),
         currency=entry.currency,
         outside=outside(log, journal, journal_fault),
+        marks=marks(log),
     )
 
 

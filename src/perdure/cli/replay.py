@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from perdure.base.errors import EXIT_DONE, EXIT_MOVED
-from perdure.cli.arguments import Json, RunFolder
+from perdure.cli.arguments import Json, MovedStudy, RunFolder
 from perdure.cli.command import PlainCommand
-from perdure.cli.resume import Study, find_study
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -24,7 +23,8 @@ Worlds step again under the recorded plans, agents act again on the recorded
 replies. The first event that comes out otherwise is named, with its field, old and
 new value (exit code 78): the code moved since, or it is not deterministic. What
 moved is named too. Nothing is written. The study's own world and agent are loaded
-from where the study is, as `resume` finds it.
+from where the study is, as `resume` finds it. Of a run that was forced past other
+inputs, each tick is driven under the inputs it had.
 
 \b
 Example:
@@ -37,7 +37,7 @@ def register(app: typer.Typer) -> None:
     app.command("replay", help=HELP, cls=PlainCommand)(replay)
 
 
-def replay(folder: RunFolder, *, study: Study = None, json: Json = False) -> int:
+def replay(folder: RunFolder, *, study: MovedStudy = None, json: Json = False) -> int:
     """Drive a record again; the exit status says whether it came out the same.
 
     Raises:
@@ -47,12 +47,11 @@ def replay(folder: RunFolder, *, study: Study = None, json: Json = False) -> int
 
     """
     from perdure.cli.output import show, write_json  # noqa: PLC0415 - heavy
-    from perdure.cli.record import opened  # noqa: PLC0415 - heavy
+    from perdure.cli.record import require_run  # noqa: PLC0415 - heavy
     from perdure.runner.replay import replay as drive_again  # noqa: PLC0415 - heavy
 
-    with opened(folder) as record:
-        found = study or find_study(record.entry, folder)
-    replayed = drive_again(folder, found)
+    require_run(folder)
+    replayed = drive_again(folder, study_file=study)
     if json:
         write_json(replayed)
     else:
@@ -69,6 +68,9 @@ def _parts(replayed: Replayed, folder: str) -> Iterator[RenderableType]:
     for world in replayed.worlds:
         if world.divergence is not None:
             yield paragraph(f"{world.divergence.event}: {world.divergence.wrong}")
+            if world.divergence.forced:
+                past = ", ".join(world.divergence.forced)
+                yield paragraph(f"It was made before the run was forced past {past}.", indent=2)
     if replayed.causes:
         yield paragraph(" ".join(replayed.causes) + "\n")
     rows = [[world.world_id, count(world.ticks), count(world.events)] for world in replayed.worlds]

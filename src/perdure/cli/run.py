@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from perdure.records.result import RunResult
+    from perdure.runner.notice import Said
     from perdure.study import Overrides
-    from perdure.trace.sittings import JournalLoss
 
 NEXT = (
     ("verify", "check the record"),
@@ -41,6 +41,9 @@ continued, a finished one has its result shown again, and a run of something els
 is refused. It is always safe to repeat. The model is the study's own unless
 --model says otherwise; the baseline is a rule, free and offline.
 
+If something moved that decides an unfinished run, all of it is named and nothing is
+done (exit code 78). --force NAME goes on past one of them, as in `perdure resume`.
+
 Ctrl-C finishes the open ticks and pauses (exit code 75); a second one stops at
 once. Closed ticks are kept either way. Progress goes to standard error.
 
@@ -56,6 +59,17 @@ Out = Annotated[
     Path, typer.Option("--out", metavar="DIR", help="Folder of the record; made if missing.")
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")]
+Force = Annotated[
+    list[str] | None,
+    typer.Option("--force", metavar="NAME", help="Go on though this moved; can be repeated."),
+]
+NetworkFs = Annotated[
+    bool,
+    typer.Option(
+        "--network-fs",
+        help="The folder may be on a network file system: no other machine works on it.",
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -74,6 +88,8 @@ def run(
     key_env: KeyEnv = "",
     key_file: KeyFile = "",
     weights: Weights = "",
+    force: Force = None,
+    network_fs: NetworkFs = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> int:
@@ -81,7 +97,8 @@ def run(
 
     Raises:
         InvalidStudyError: the study file has problems; nothing is created.
-        UsageError: a flag does not fit the study.
+        UsageError: a flag does not fit the study, something is forced that cannot be, or the folder
+            is on a network file system.
         HeldError: another process works on the run, or the folder holds something else.
         MovedError: what decides the run moved since it began.
         StorageError: storage failed.
@@ -98,7 +115,15 @@ def run(
         key_file=key_file,
         weights=weights,
     )
-    return carry_out(study, out, overrides, quiet=quiet, json=json)
+    return carry_out(
+        study,
+        out,
+        overrides,
+        force=force or (),
+        network_fs=network_fs,
+        quiet=quiet,
+        json=json,
+    )
 
 
 def carry_out(
@@ -106,7 +131,8 @@ def carry_out(
     out: Path,
     overrides: Overrides,
     *,
-    force: Sequence[str] = (),
+    force: Sequence[str],
+    network_fs: bool,
     quiet: bool,
     json: bool,
 ) -> int:
@@ -114,7 +140,8 @@ def carry_out(
 
     Raises:
         InvalidStudyError: the study file has problems; nothing is created.
-        UsageError: a flag does not fit the study.
+        UsageError: a flag does not fit the study, something is forced that cannot be, or the folder
+            is on a network file system.
         HeldError: another process works on the run, or the folder holds something else.
         MovedError: what decides the run moved since it began.
         StorageError: storage failed.
@@ -138,17 +165,19 @@ def carry_out(
         out=str(out),
         force=tuple(force),
         flags=overrides.flags(),
+        network_fs=network_fs,
     )
 
-    def warn(loss: JournalLoss) -> None:
-        write_error(f"perdure: {loss_text(loss, asked.study.currency)}")
+    def tell(said: Said) -> None:
+        text = said if isinstance(said, str) else loss_text(said, asked.study.currency)
+        write_error(f"perdure: {text}")
 
     # What a study's own code prints is no part of this command's output.
     with (
         watching(quiet=quiet, title=asked.study.name) as observer,
         redirect_stdout(sys.stderr),
     ):
-        result = runner.run(config, observer=observer, notify=warn)
+        result = runner.run(config, observer=observer, notice=tell)
     try:
         with opened(out) as record:
             report = build_report(record)

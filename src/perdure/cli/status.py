@@ -93,6 +93,7 @@ def latest(folder: Path) -> Progress | None:
 def _parts(found: Standing, folder: str, progress: Progress | None) -> Iterator[RenderableType]:
     from perdure.cli.cost_view import outside_parts  # noqa: PLC0415 - heavy
     from perdure.cli.figures import count, plural, spend  # noqa: PLC0415 - heavy
+    from perdure.cli.marks_view import mark_parts, transport_parts  # noqa: PLC0415 - heavy
     from perdure.cli.progress import pace_text  # noqa: PLC0415 - heavy
     from perdure.cli.tables import paragraph, table  # noqa: PLC0415 - heavy
 
@@ -100,6 +101,8 @@ def _parts(found: Standing, folder: str, progress: Progress | None) -> Iterator[
     if found.cause:
         yield paragraph(found.cause)
     yield paragraph(f"Model: {found.answered_by}.")
+    yield from mark_parts(found.marks)
+    yield from transport_parts(found.marks)
     yield paragraph(
         f"{found.worlds_completed} of {plural(len(found.worlds), 'world')} completed, "
         f"{count(found.ticks_closed)} of {plural(found.ticks, 'tick')} closed, "

@@ -29,10 +29,8 @@ class RunState(StrEnum):
 class RunEntry(Record):
     """A run as asked. `study` is the canonical JSON of the study with the flags applied.
 
-    `hashes` names each input and its hash: brief, ontology, population, scenarios, seeds, pins,
-    agent, held_out. `versions` are for people: perdure, python, and agent (of the
-    persona agent). `fingerprint` holds the
-    code that decides the run, as text.
+    `hashes` names each input of the run and its hash. `versions` are for people: perdure, python,
+    and agent (of the persona agent). `fingerprint` holds the code that decides the run, as text.
     """
 
     format: int
@@ -117,7 +115,8 @@ class WorldFailed(Record):
 class Moved(Record):
     """One compared thing that is not what it was, with its old and new hash or version.
 
-    `parts` names what of it moved, such as the modules of the engine.
+    `parts` says what of it moved: the modules of code, the files, or the fields of an input with
+    their old and new value. Where there is too much of it, the last part counts the rest.
     """
 
     name: str
@@ -129,15 +128,37 @@ class Moved(Record):
 class RunForced(Record):
     """The run went on past what had moved. Its results are marked for ever.
 
-    `fingerprint` is that of the code from here on, if code was among what moved.
+    `ticks` has the last closed tick of each world that had one: what is up to there was made
+    before. `study` and `flags` are those from here on, as in the run as asked, if an input was
+    among what moved; `fingerprint` is that of the code from here on, if code was.
     """
 
     moved: tuple[Moved, ...]
     fingerprint: Fingerprint | None = None
+    study: str = ""
+    flags: dict[str, str] = {}
+    ticks: dict[str, int] = {}
+
+
+class WorldDiverged(Record):
+    """A world does not step through a tick from before a force as that tick is recorded.
+
+    Once for each world and first difference. `event` is the id of the first event that would be
+    another one, `wrong` its field with the old and the new value. The world went on from the
+    recorded turns.
+    """
+
+    world_id: str
+    tick: int
+    event: str
+    wrong: str
 
 
 class TransportMoved(Record):
-    """Code or packages moved that only carry bytes. The run went on."""
+    """Code or packages moved that only carry bytes, or moved back (`moved` is empty).
+
+    The run went on.
+    """
 
     moved: tuple[Moved, ...]
 
@@ -212,6 +233,7 @@ LogPayload = (
     | CallsLost
     | CallsOrphaned
     | RunForced
+    | WorldDiverged
     | TransportMoved
 )
 
@@ -225,6 +247,7 @@ LOG_KIND_OF: dict[type[Record], str] = {
     CallsLost: "lost",
     CallsOrphaned: "orphaned",
     RunForced: "forced",
+    WorldDiverged: "diverged",
     TransportMoved: "transport_moved",
 }
 # What the log of a run that ended by itself ends with.

@@ -56,7 +56,10 @@ class ModelSpec(Record):
 
 
 class Study(Record):
-    """One investigation: who is asked, what they live through, which model speaks for them."""
+    """One investigation: who is asked, what they live through, which model speaks for them.
+
+    `files` are the data files that its own worlds and agents read, relative to its folder.
+    """
 
     format: int
     name: str
@@ -72,3 +75,4 @@ class Study(Record):
     currency: str = "USD"
     quorum: float = 0.9
     skew: int = 4
+    files: tuple[str, ...] = ()

@@ -25,7 +25,8 @@ class Divergence(Record):
 
     `event` is its id, `kind` what is recorded there; `field` is the path of the field that differs,
     `was` and `now` its two values, cut to be shown. `field` is empty where the event could not be
-    made at all. `wrong` says it in words.
+    made at all. `wrong` says it in words. `forced` names what the run was forced past after that
+    event was made: it is the work of other code or other inputs.
     """
 
     event: str
@@ -35,6 +36,7 @@ class Divergence(Record):
     field: str = ""
     was: str = ""
     now: str = ""
+    forced: tuple[str, ...] = ()
 
 
 def divergence_of(

@@ -37,6 +37,7 @@ from perdure.records.registry import (
 from perdure.records.result import RunResult
 from perdure.runner.endings import outcome_of, told
 from perdure.runner.ledger import Spend, spend_outside
+from perdure.runner.notice import Notice, unheard
 from perdure.runner.pace import may_open
 from perdure.runner.port import TickDropped, TickOpened, TickReport
 from perdure.trace.port import RunRegistry
@@ -45,9 +46,17 @@ from perdure.trace.port import RunRegistry
 class Governor:
     """Governs one run. Every method is called on one event loop."""
 
-    def __init__(self, registry: RunRegistry, *, skew: int, log: Iterable[LogPayload] = ()) -> None:
+    def __init__(
+        self,
+        registry: RunRegistry,
+        *,
+        skew: int,
+        log: Iterable[LogPayload] = (),
+        notice: Notice = unheard,
+    ) -> None:
         """Take up a run. `log` is the run log so far, what was just reconciled included."""
         self._registry = registry
+        self._notice = notice
         self._skew = skew
         known = registry.outcomes
         self._outcomes = {
@@ -92,7 +101,18 @@ class Governor:
         return TickOpened(plan=Plan(), log_head=self._registry.log_head, epoch=self._registry.epoch)
 
     async def world_recalled(self, report: TickReport) -> None:
-        """Take a world up where its record ends; its totals are those of the record."""
+        """Take a world up where its record ends; its totals are those of the record.
+
+        Where it diverged from a record of before a force is logged first, once.
+        """
+        if report.diverged is not None and report.diverged not in self._log:
+            await self._registry.log(report.diverged)
+            self._log.append(report.diverged)
+            self._notice(
+                f"World {report.world_id} does not step through tick {report.diverged.tick} as it "
+                f"was recorded before the run was forced: {report.diverged.event}: "
+                f"{report.diverged.wrong}. It goes on from the recorded turns; this is recorded."
+            )
         self._outcomes[report.world_id] = WorldOutcome(world_id=report.world_id)
         await self._stand(report)
 

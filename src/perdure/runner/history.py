@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from perdure.base.errors import HeldError
@@ -13,14 +14,23 @@ from perdure.closure import compare as compare_code
 from perdure.records.fingerprint import Fingerprint
 from perdure.records.registry import LogPayload, Moved, RunState
 from perdure.records.result import RunResult
+from perdure.records.study import Study
 from perdure.runner.config import RunConfig
 from perdure.runner.governor import result_of
+from perdure.runner.inputs import Asked, holds_out_the_same, what_moved
 from perdure.runner.ledger import spend_outside
 from perdure.runner.meter import STATUS_NAME
-from perdure.runner.moved import asked_then, code_then, compare, moved_code, require_leave
+from perdure.runner.moved import compare, moved_code, require_forceable, require_leave, told
 from perdure.study.identity import input_hashes
 from perdure.trace.files import exists
-from perdure.trace.lock import LOCK_NAME, held_by_another, is_held
+from perdure.trace.forced import (
+    code_in_force,
+    hashes_in_force,
+    study_in_force,
+    transport_in_force,
+)
+from perdure.trace.lock import LOCK_NAME, held_error, is_held
+from perdure.trace.mounts import require_local
 from perdure.trace.reader import RunReader
 from perdure.trace.registry_file import REGISTRY_NAME, WORLDS_NAME
 from perdure.trace.reserve import RESERVE_NAME
@@ -34,8 +44,9 @@ _REMAINS = {LOCK_NAME, RESERVE_NAME, STOP_NAME, STATUS_NAME}
 class History:
     """What went before: whether there is a run, its run log, its result if it has ended.
 
-    `code` is the code of now. `forced` lists what moved and is forced, `carried` what moved and
-    only carries bytes.
+    `code` is the code of now. `forced` lists what moved and is forced, `needless` what is forced
+    and did not move. `transport` lists what moved and only carries bytes, None if that is on record
+    already.
     """
 
     code: Fingerprint
@@ -43,7 +54,24 @@ class History:
     log: tuple[LogPayload, ...] = ()
     result: RunResult | None = None
     forced: tuple[Moved, ...] = ()
-    carried: tuple[Moved, ...] = ()
+    needless: tuple[str, ...] = ()
+    transport: tuple[Moved, ...] | None = None
+
+    def notices(self) -> Iterator[str]:
+        """Say what is worth knowing of how the run goes on, before it does."""
+        if self.forced:
+            yield (
+                f"The run goes on past what moved: {'; '.join(map(told, self.forced))}. "
+                "This is recorded, and marks its results for ever."
+            )
+        for name in self.needless:
+            why = "did not move" if self.begun else "cannot have moved, for the run begins"
+            yield f"--force {name} changes nothing: {name} {why}."
+        if self.transport:
+            yield (
+                f"What only carries bytes moved: {'; '.join(map(told, self.transport))}. "
+                "The run goes on, and this is recorded."
+            )
 
 
 def look_back(config: RunConfig, *, holding: bool = False) -> History:
@@ -52,38 +80,47 @@ def look_back(config: RunConfig, *, holding: bool = False) -> History:
     With `holding`, the run's lock is the caller's own.
 
     Raises:
+        UsageError: something is forced that cannot be, or the folder is on a network file system.
         HeldError: another process works on the run, or the folder holds something else.
         MovedError: what decides the run moved; names all of it.
         DamagedRecordError: the run's registry cannot be read.
         StorageError: the folder cannot be looked into.
 
     """
+    require_forceable(config.force)
     folder = Path(config.out)
+    if not config.network_fs:
+        require_local(folder)
     _require_folder(folder)
     if not holding:
         _require_free(folder)
     if not exists(folder / REGISTRY_NAME):
         _require_empty(folder)
-        return History(code=code_of(config))
+        return History(code=code_of(config), needless=tuple(dict.fromkeys(config.force)))
     with RunReader.open(folder) as reader:
-        code, log = code_of(config), reader.log
-        then = code_then(reader.entry, log)
-        found = compare_code(then, code) if then is not None else Differences()
-        was = asked_then(reader.entry, log)
-        now = input_hashes(config.study, config.population, config.held_out)
-        moved = compare(was, now) + moved_code(found.refusing)
-        diffs = [one.diff for one in found.refusing if one.diff]
-        require_leave(moved, config.force, config.out, diffs)
-        outcomes = tuple(reader.outcomes[world.world_id] for world in reader.worlds)
-        result = result_of(reader.entry, config.out, outcomes, outside=spend_outside(log))
-    completed = result.state is RunState.COMPLETED
+        return _compared(config, reader)
+
+
+def _compared(config: RunConfig, reader: RunReader) -> History:
+    code, log = code_of(config), reader.log
+    then = code_in_force(reader.entry, log)
+    found = compare_code(then, code) if then is not None else Differences()
+    moved = (*_moved_inputs(config, reader, log), *moved_code(found.refusing))
+    diffs = [one.diff for one in found.refusing if one.diff and one.part not in config.force]
+    require_leave(moved, config.force, config.out, diffs)
+    names = {one.name for one in moved}
+    known = reader.outcomes
+    outcomes = tuple(known[world.world_id] for world in reader.worlds)
+    result = result_of(reader.entry, config.out, outcomes, outside=spend_outside(log))
+    transport = moved_code(found.warning)
     return History(
         code=code,
         begun=True,
         log=log,
-        result=result if completed else None,
+        result=result if result.state is RunState.COMPLETED else None,
         forced=moved,
-        carried=moved_code(found.warning),
+        needless=tuple(name for name in dict.fromkeys(config.force) if name not in names),
+        transport=None if transport == transport_in_force(log) else transport,
     )
 
 
@@ -109,31 +146,60 @@ def look_again(config: RunConfig, past: History) -> History:
     return look_back(config, holding=True)
 
 
+def _moved_inputs(
+    config: RunConfig, reader: RunReader, log: Sequence[LogPayload]
+) -> tuple[Moved, ...]:
+    @cache
+    def then() -> Asked:
+        return Asked.of(study_in_force(reader.entry, log), reader.personas, reader.held_out)
+
+    asked = Asked(config.study, config.population.personas, config.held_out.values)
+    was = hashes_in_force(reader.entry, log)
+    now = input_hashes(config.study, config.population, config.held_out)
+    if was.get("population") != now["population"] and holds_out_the_same(then(), asked):
+        # Of other people other values are held out: that is no second thing that moved.
+        now["held_out"] = was.get("held_out", "")
+    return compare(was, now, lambda name: what_moved(then(), asked, name))
+
+
 def code_of(config: RunConfig) -> Fingerprint:
     """Take the fingerprint of the code that would decide a run now, the study's own included.
 
     Raises:
         PluginError: a class that the study names cannot be found.
-        SourceError: a module cannot be read.
+        UsageError: a declared data file is gone.
+        SourceError: a module or a declared data file cannot be read.
 
     """
-    study = config.study
-    own = [study.agent.agent, *(scenario.world for scenario in study.scenarios)]
-    return code_at(Path(config.study_path).resolve().parent, own)
+    return code_at(config.study_file.parent, classes_of(config.study), config.study.files)
 
 
-def code_at(folder: Path, classes: Iterable[str]) -> Fingerprint:
+def code_at(folder: Path, classes: Iterable[str], files: Sequence[str] = ()) -> Fingerprint:
     """Take the fingerprint of the code that would decide a run with these worlds and agents now.
 
-    `folder` is that of the study, where its own are looked for first.
+    `folder` is that of the study, where its own, and its data `files`, are looked for first.
 
     Raises:
         PluginError: a class that the study names cannot be found.
-        SourceError: a module cannot be read.
+        UsageError: a declared data file is gone.
+        SourceError: a module or a declared data file cannot be read.
 
     """
-    plugins = [name for name in dict.fromkeys(classes) if not name.startswith("perdure.")]
-    return fingerprint(folder, plugins)
+    return fingerprint(folder, _own(classes), files)
+
+
+def plugins_of(study: Study) -> tuple[str, ...]:
+    """Name the classes of a study that are not ours, each once, as `module:Class`."""
+    return _own(classes_of(study))
+
+
+def classes_of(study: Study) -> tuple[str, ...]:
+    """Name the classes of a study's agent and worlds."""
+    return (study.agent.agent, *(scenario.world for scenario in study.scenarios))
+
+
+def _own(classes: Iterable[str]) -> tuple[str, ...]:
+    return tuple(name for name in dict.fromkeys(classes) if not name.startswith("perdure."))
 
 
 def _require_folder(folder: Path) -> None:
@@ -143,7 +209,7 @@ def _require_folder(folder: Path) -> None:
 
 def _require_free(folder: Path) -> None:
     if is_held(folder):
-        raise held_by_another(folder)
+        raise held_error(folder)
 
 
 def _require_empty(folder: Path) -> None:

@@ -14,7 +14,13 @@ from perdure.records.events import Head
 from perdure.records.journal import TickOpening
 from perdure.records.presentation import Plan
 from perdure.records.record import Record
-from perdure.records.registry import CallsLost, CallsOrphaned, LogHead, WorldOutcome
+from perdure.records.registry import (
+    CallsLost,
+    CallsOrphaned,
+    LogHead,
+    WorldDiverged,
+    WorldOutcome,
+)
 from perdure.records.request import CallKey, CallResult, ChatRequest, EmbedRequest, FailureCause
 
 
@@ -30,7 +36,8 @@ class TickReport(Record):
     """A tick that closed: where its partition ends now, and the tick's own counts and cost.
 
     `cost` is the sum of known amounts in nano-units; `unknown_costs` counts the rest. `lost` and
-    `orphaned` are what calls cost beside those that are in the tick.
+    `orphaned` are what calls cost beside those that are in the tick. `diverged` is where a world
+    that was taken up again first stepped otherwise than its record, if the run was forced since.
     """
 
     world_id: str
@@ -43,6 +50,7 @@ class TickReport(Record):
     unknown_costs: int = 0
     lost: tuple[CallsLost, ...] = ()
     orphaned: CallsOrphaned | None = None
+    diverged: WorldDiverged | None = None
 
 
 class ModelHost(Protocol):

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import msgspec
 
-from perdure.agent import AGENT_VERSION
+from perdure.agent import AGENT_VERSION, Agent
 from perdure.base.errors import (
     PluginError,
 )
@@ -42,16 +43,21 @@ from perdure.records.request import (
     Reply,
     Vectors,
 )
+from perdure.records.scenario import Header
+from perdure.records.study import Study
 from perdure.runner.calls import WORLD_JOB
+from perdure.runner.config import study_file_of
 from perdure.runner.divergence import UNRECORDED, Divergence, Found, diverged, divergence_of
 from perdure.runner.history import code_at
-from perdure.runner.moved import moved_code, told_moved
+from perdure.runner.moved import moved_code, told
 from perdure.runner.past import PastTick, ReadBlob, past_ticks
 from perdure.runner.plugins import PluginParts
 from perdure.runner.port import TickOpened
 from perdure.runner.vectors import unpack
 from perdure.runner.world_run import WorldRun
+from perdure.study.identity import header_as
 from perdure.trace.reader import RunReader
+from perdure.world import World
 
 SERVED = "record"
 
@@ -88,11 +94,11 @@ class Replayed(Record):
         return any(world.divergence is not None for world in self.worlds)
 
 
-def replay(folder: Path, study_path: Path | None = None) -> Replayed:
-    """Drive every world of a run again.
+def replay(folder: Path, *, study_file: Path | None = None) -> Replayed:
+    """Drive every world of a run again. Each tick is driven under the inputs that held for it.
 
-    The study's own world and agent are looked for beside `study_path`, by default where the study
-    was when the run began.
+    The study's own world and agent are loaded from beside `study_file`; by default, from where the
+    study is.
 
     Raises:
         DamagedRecordError: the record does not hold what was written.
@@ -100,73 +106,140 @@ def replay(folder: Path, study_path: Path | None = None) -> Replayed:
 
     """
     with RunReader.open(folder) as reader:
-        personas = {persona.id: persona for persona in reader.personas}
-        study_folder = (study_path or Path(reader.entry.study_path)).resolve().parent
+        file = study_file or study_file_of(reader.entry, folder) or Path(reader.entry.study_path)
+        driven = _Driven(
+            reader=reader,
+            personas={persona.id: persona for persona in reader.personas},
+            folder=file.resolve().parent,
+            forces=tuple(row for row in reader.log if isinstance(row, RunForced)),
+        )
         worlds = tuple(
-            asyncio.run(_replay_world(reader, world.world_id, personas, study_folder))
+            asyncio.run(_replay_world(driven, world.world_id))
             for world in reader.worlds
             if reader.has(world.world_id)
         )
         replayed = Replayed(run_id=reader.entry.run_id, worlds=worlds)
-        if not replayed.diverged:
+        if all(world.divergence is None or world.divergence.forced for world in worlds):
             return replayed
-        return msgspec.structs.replace(replayed, causes=_causes(reader, study_folder))
+        return msgspec.structs.replace(replayed, causes=_causes(driven))
 
 
-async def _replay_world(
-    reader: RunReader, world_id: str, personas: Mapping[str, Persona], study_folder: Path
-) -> ReplayedWorld:
-    header = reader.header(world_id)
-    parts = PluginParts(header.agent.agent, [header.scenario.world], study_folder)
-    beside = _Beside(partial(reader.blob, world_id))
-    host = _RecordHost()
-    world = WorldRun(
-        header=header,
-        personas=personas,
-        world=parts.world(header),
-        agent=parts.agent(header),
-        partition=beside,
-        host=host,
-        quorum=0.0,
-    )
+@dataclass(frozen=True)
+class _Stage:
+    """The inputs that a world was lived under from a tick on, and what it is driven with."""
+
+    first: int
+    header: Header
+    world: World
+    agent: Agent
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Driven:
+    """A run that is driven again: its record, its people, its study's folder, its forces."""
+
+    reader: RunReader
+    personas: Mapping[str, Persona]
+    folder: Path
+    forces: tuple[RunForced, ...]
+
+    def stages(self, world_id: str) -> list[_Stage]:
+        """Give the stages of a world's life, each with the first tick that it may hold for.
+
+        Where two begin at one tick, the later one holds.
+
+        Raises:
+            PluginError: a world or agent cannot be loaded or made.
+
+        """
+        header = self.reader.header(world_id)
+        found = [self._stage(0, header)]
+        for force in self.forces:
+            if force.study:
+                header = header_as(header, msgspec.json.decode(force.study, type=Study))
+                found.append(self._stage(force.ticks.get(world_id, -1) + 1, header))
+        return found
+
+    def _stage(self, first: int, header: Header) -> _Stage:
+        parts = PluginParts(header.agent.agent, [header.scenario.world], self.folder)
+        return _Stage(first, header, parts.world(header), parts.agent(header))
+
+    def forced_after(self, world_id: str, tick: int) -> tuple[str, ...]:
+        """Name what the run was forced past after a tick was closed."""
+        later = [force for force in self.forces if force.ticks.get(world_id, -1) >= tick]
+        return tuple(dict.fromkeys(one.name for force in later for one in force.moved))
+
+
+async def _replay_world(driven: _Driven, world_id: str) -> ReplayedWorld:
+    reader = driven.reader
+    blob = partial(reader.blob, world_id)
+    host, beside = _RecordHost(), _Beside(blob)
+    stages = driven.stages(world_id)
+    stage: _Stage | None = None
+    world: WorldRun | None = None
     ticks = events = 0
     divergence = None
-    for past in past_ticks(reader.events(world_id), partial(reader.blob, world_id)):
+    for past in past_ticks(reader.events(world_id), blob):
         host.load(_answers(past, reader, world_id))
         beside.load(past)
         opened = TickOpened(plan=past.plan, log_head=LogHead(seq=-1, chain=""), epoch=0)
         raised: PluginError | None = None
+        held = next(one for one in reversed(stages) if one.first <= past.tick)
         try:
-            if past.tick == 0:
-                await world.begin()
+            if world is None or held is not stage:
+                stage = held
+                world = await _world_at(driven, stage, past.tick, beside, host)
             await world.run_tick(past.tick, opened)
         except PluginError as error:
             raised = error
         divergence = divergence_of(world_id, past, beside.found, host.unrecorded, raised)
         if divergence is not None:
+            forced = driven.forced_after(world_id, past.tick)
+            divergence = msgspec.structs.replace(divergence, forced=forced)
             break
         ticks, events = ticks + 1, events + len(past.events)
     return ReplayedWorld(world_id=world_id, ticks=ticks, events=events, divergence=divergence)
 
 
-def _causes(reader: RunReader, study_folder: Path) -> tuple[str, ...]:
+async def _world_at(
+    driven: _Driven, stage: _Stage, tick: int, partition: _Beside, host: _RecordHost
+) -> WorldRun:
+    """Bring a world to the start of a tick as a resume would."""
+    world = WorldRun(
+        header=stage.header,
+        personas=driven.personas,
+        world=stage.world,
+        agent=stage.agent,
+        partition=partition,
+        host=host,
+        forced_until=tick - 1,
+        quorum=0.0,
+    )
+    await world.begin()
+    if tick > 0:
+        await world.recall(driven.reader, before=tick)
+    return world
+
+
+def _causes(driven: _Driven) -> tuple[str, ...]:
     """Say what can have made a record come out otherwise: what moved since, or else chance."""
+    reader = driven.reader
     headers = [
         reader.header(world.world_id) for world in reader.worlds if reader.has(world.world_id)
     ]
     own = [name for one in headers for name in (one.agent.agent, one.scenario.world)]
     try:
-        now = code_at(study_folder, own)
+        now = code_at(driven.folder, own)
     except (PluginError, SourceError):
         return (_EITHER,)
-    forced = [row.fingerprint for row in reader.log if isinstance(row, RunForced)]
+    forced = [row.fingerprint for row in driven.forces]
     then = [code for code in (reader.entry.fingerprint, *forced) if code is not None]
     if not then:
         return (_EITHER,)
     refusing = dict.fromkeys(one for code in then for one in compare(code, now).refusing)
     if not refusing:
         return (_NOT_THE_CODE,)
-    named = "; ".join(told_moved(one) for one in moved_code(refusing))
+    named = "; ".join(told(one) for one in moved_code(refusing))
     was = reader.entry.versions.get("agent", str(AGENT_VERSION))
     renewed = f" The persona agent was version {was} and is version {AGENT_VERSION}."
     return (

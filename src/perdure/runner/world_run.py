@@ -8,7 +8,7 @@ scoring and encoding run off the event loop, so that no other world's calls wait
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import msgspec
@@ -23,11 +23,12 @@ from perdure.records.journal import TickOpening
 from perdure.records.outcome import Outcome, Scored, TurnDone, TurnFailed
 from perdure.records.persona import Persona
 from perdure.records.presentation import Need, NeedAnswer, Plan, TurnJob, WorldDelta
+from perdure.records.registry import WorldDiverged
 from perdure.records.scenario import Header
 from perdure.runner.calls import TickCalls
 from perdure.runner.carried import Carried
 from perdure.runner.compose import TickResult, compose
-from perdure.runner.difference import first_difference
+from perdure.runner.departure import departure
 from perdure.runner.endings import (
     CONCERNS_THE_RUN,
     blame,
@@ -43,7 +44,13 @@ from perdure.runner.quorum import shortfall, unanswered
 from perdure.trace.port import Partition, Reading
 from perdure.world import World, check_delta
 
+Guard = Callable[[], None]
+
 _PROBLEMS_SHOWN = 3
+
+
+def unguarded() -> None:
+    """Forbid nothing."""
 
 
 class WorldRun:
@@ -58,15 +65,24 @@ class WorldRun:
         agent: Agent,
         partition: Partition,
         host: ModelHost,
+        forced_until: int = -1,
+        guard: Guard = unguarded,
         quorum: float | None = None,
     ) -> None:
-        """Take up a world. `quorum` stands in for the header's where a tick is known to close."""
+        """Make the run of a world.
+
+        Its ticks up to `forced_until` are from before the run was last forced. `guard` is called
+        before a tick is written, off the event loop, and raises what forbids it. `quorum` stands in
+        for the header's where a tick is known to close.
+        """
         self.header = header
         self._quorum = header.quorum if quorum is None else quorum
         self.partition = partition
         self._world = world
         self._agent = agent
         self._host = host
+        self._forced_until = forced_until
+        self._guard = guard
         self._header_hash = hash_hex(header)
         self._carried = Carried(header, personas)
         self._calls: TickCalls | None = None
@@ -98,29 +114,36 @@ class WorldRun:
         with blame(self.header.agent.agent, self._place()):
             self._agent.reset(self.header)
 
-    async def recall(self, reading: Reading) -> TickReport:
+    async def recall(self, reading: Reading, *, before: int | None = None) -> TickReport:
         """Bring world and personas to where the record ends; give the record's totals.
 
         The world steps through every closed tick again, under the recorded plans and answers, and
-        each delta is compared with the record. A world that has reached its horizon does not.
+        each delta is compared with the record. A world that has reached its horizon does not. In a
+        tick from before the run was forced, a difference is reported and the record holds. With
+        `before`, the tick of that number and all after it are left to come.
 
         Raises:
             MovedError: a delta is not the recorded one; names the first difference.
-            PluginError: the world raised.
+            PluginError: the world raised, or gave something else than a delta.
 
         """
-        return await asyncio.to_thread(self._recall, reading)
+        return await asyncio.to_thread(self._recall, reading, before)
 
-    def _recall(self, reading: Reading) -> TickReport:
+    def _recall(self, reading: Reading, before: int | None) -> TickReport:
         world_id = self.header.world_id
         report = TickReport(world_id=world_id, tick=-1, head=self.partition.head)
         done = self.partition.head.tick == self.header.scenario.horizon - 1
         for past in past_ticks(reading.events(world_id), partial(reading.blob, world_id)):
+            if past.tick == before:
+                break
+            diverged = report.diverged
             if not done:
-                self._step_again(past)
+                found = self._step_again(past)
+                diverged = diverged or found
                 self._carried.relive(past)
             report = msgspec.structs.replace(
                 report,
+                diverged=diverged,
                 tick=past.tick,
                 turns=report.turns + len(past.turns),
                 turns_failed=report.turns_failed + past.turns_failed,
@@ -130,22 +153,27 @@ class WorldRun:
             )
         return report
 
-    def _step_again(self, past: PastTick) -> None:
+    def _step_again(self, past: PastTick) -> WorldDiverged | None:
+        """Step through a recorded tick again; give the first difference, if it may be one."""
         turns = self._carried.turns
         with blame(self.header.scenario.world, self._place(past.tick)):
-            needs = self._world.needs(past.tick, turns, past.plan)
+            needs = len(self._world.needs(past.tick, turns, past.plan))
             delta = self._world.step(past.tick, turns, past.plan, past.answers)
-        asked = {"needs": [answer.purpose for answer in past.answers]}
-        found = first_difference(
-            asked, {"needs": [need.purpose for need in needs]}
-        ) or first_difference(past.delta, delta)
-        if found is not None:
+            found = departure(past, delta, needs=needs)
+        if found is None:
+            return None
+        seq, wrong = found
+        if past.tick > self._forced_until:
             raise MovedError(
-                f"The world does not step as it is recorded: {found.told}.",
+                f"The world does not step as it is recorded: {wrong}.",
                 moved=("world",),
                 where=self._place(past.tick),
                 remedy="Its code moved, or it is not deterministic.",
             )
+        world_id = self.header.world_id
+        return WorldDiverged(
+            world_id=world_id, tick=past.tick, event=f"{world_id}:{seq}", wrong=wrong
+        )
 
     async def run_tick(self, tick: int, opened: TickOpened) -> TickReport:
         """Live one tick and write it.
@@ -155,6 +183,7 @@ class WorldRun:
             KeyOrModelRefusedError: the endpoint refused the key or the model; likewise.
             ProviderPausedError: the provider's account is empty; likewise.
             PluginError: the world or the agent raised, or broke its contract; likewise.
+            MovedError: code or data that nothing was compared with had a part in it; likewise.
             StorageError: the tick could not be written.
 
         """
@@ -194,7 +223,9 @@ class WorldRun:
                 unanswered=len(causes),
                 last=tick == self.header.scenario.horizon - 1,
             )
-            return scores, compose(result, self.partition.head, self.header.pins)
+            batch = compose(result, self.partition.head, self.header.pins)
+            self._guard()
+            return scores, batch
 
         scores, batch = await asyncio.to_thread(make)
         crashpoint("tick.before-append")

@@ -30,6 +30,8 @@ TICKS_MAX = 10_000_000
 TURNS_MAX = 1_000_000_000
 DRAW_MAX = 1_000_000
 CLAIMS_MAX = 1_000
+FILES_MAX = 100
+FILE_BYTES_MAX = 1 << 30
 PROVIDERS = ("baseline", "http", "local")
 
 _COLUMN = Text(longest=200)
@@ -482,6 +484,13 @@ SKEW = Field(
     otherwise=4,
     default="`4`",
 )
+FILES = Field(
+    "files",
+    ListOf(_FILE, most=FILES_MAX),
+    "Data files in the study's folder that your own world or agent reads (see above).",
+    otherwise=(),
+    default="none",
+)
 STUDY = Group(
     "study",
     (
@@ -501,6 +510,7 @@ STUDY = Group(
         CURRENCY,
         QUORUM,
         SKEW,
+        FILES,
     ),
     "The keys at the top of the file.",
 )

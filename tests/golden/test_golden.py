@@ -34,12 +34,15 @@ from tests.support.golden import (
 )
 
 from perdure.agent import AGENT_VERSION
-from perdure.records.events import TYPE_OF
+from perdure.records.events import KIND_OF, TYPE_OF
 from perdure.records.outcome import TurnFailureCause, UnscorableCause
-from perdure.records.registry import LOG_KIND_OF, RunForced
+from perdure.records.registry import LOG_KIND_OF, LOG_TYPE_OF, RunForced
 from perdure.runner import respondents
 from perdure.trace.reader import RunReader
 from perdure.trace.schema import FORMAT
+
+# Kinds and causes that no golden run holds yet: a release has none.
+NOT_YET: set[str] = set()
 
 HOW = "PYTHONPATH=. python tools/record_golden.py"
 SETS = sets()
@@ -88,21 +91,22 @@ def test_there_is_a_set_of_this_version() -> None:
     assert (FORMAT, AGENT_VERSION) in versions, f"Record a new set and commit it: {HOW}"
 
 
-def test_the_newest_set_holds_everything_that_a_record_can_say(tmp_path: Path) -> None:
+def test_the_sets_hold_everything_that_a_record_can_say(tmp_path: Path) -> None:
     """Every kind of event, every kind of log row, every way in which a turn or a score can fail."""
-    unpack(SETS[-1], tmp_path)
     found: set[str] = set()
-    for run in STUDY_OF:
-        with RunReader.open(run_folder(tmp_path, run)) as reader:
-            found |= {LOG_KIND_OF[type(row)] for row in reader.log}
-            for world in reader.worlds:
-                for event in reader.events(world.world_id):
-                    found.add(event.payload.__class__.__name__)
-                    found.add(str(getattr(event.payload, "cause", "")))
-                    found.add(str(getattr(event.payload, "unscorable", "")))
-    wanted = {cls.__name__ for cls in TYPE_OF.values()} | set(LOG_KIND_OF.values())
-    wanted |= set(TurnFailureCause) | set(UnscorableCause)
-    assert not wanted - found, f"Make the studies hold these too, and record: {HOW}"
+    for golden in SETS:
+        place = tmp_path / golden.name
+        unpack(golden, place)
+        for run in expected(golden)["runs"]:
+            with RunReader.open(run_folder(place, run)) as reader:
+                found |= {LOG_KIND_OF[type(row)] for row in reader.log}
+                for world in reader.worlds:
+                    for event in reader.events(world.world_id):
+                        found.add(KIND_OF[type(event.payload)])
+                        found.add(str(getattr(event.payload, "cause", "")))
+                        found.add(str(getattr(event.payload, "unscorable", "")))
+    wanted = {*TYPE_OF, *LOG_TYPE_OF, *TurnFailureCause, *UnscorableCause}
+    assert wanted - found == NOT_YET, f"Put them into the studies and record a set: {HOW}"
 
 
 @each_set

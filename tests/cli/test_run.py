@@ -116,7 +116,7 @@ def test_the_exit_status_is_the_run_s_own(perdure, study_file, recorded, monkeyp
         currency="USD",
         cause="It was asked to stop.\x1b[2J",
     )
-    monkeypatch.setattr("perdure.runner.run", lambda _config, *, observer: paused)
+    monkeypatch.setattr("perdure.runner.run", lambda _config, **_: paused)
     said = perdure("run", study_file, "--out", folder, "--quiet")
     assert said.status == EXIT_STOPPED
     assert "This run is partial" in said.out

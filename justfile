@@ -21,6 +21,10 @@ test *ARGS:
 crash:
     PERDURE_CRASH=full {{uv}} run --all-extras pytest -n 2 -m crash
 
+# Record a new set of golden runs, beside those that are there
+golden:
+    PYTHONPATH=. {{uv}} run --all-extras python tools/record_golden.py
+
 # Every benchmark: ratios to a floor in the same run
 bench:
     {{uv}} run --all-extras python -m benchmarks.append

@@ -49,6 +49,10 @@ A short study:
   flags name files elsewhere: `--key-file` and `--weights`.
 - **Your own classes** are named as `module:Class`. They are imported when the study is run, from
   the study's folder or an installed package, and not when it is planned.
+- **Data files** that your own classes read are listed under `files`, each by its path: at most
+  {schema.FILES_MAX} of them, of {schema.FILE_BYTES_MAX >> 20:,} MiB at most. What is in them is
+  compared when a run is continued, so that no run mixes two versions of a file; see
+  [writing a world](writing-a-world.md#data-files).
 
 ## The population file
 
@@ -77,7 +81,7 @@ A draw of some of the rows is seeded, and nested: the 30 people of `n: 30` are a
   Values that rarely recur are also compared by ranges, if they are numbers, and by their words,
   letters, digits and ends. Ids are looked at in the same way.
 - If such an attribute is a real predictor that personas are meant to know, its author says so:
-  `allow_determining: true`.
+  `allow_determining: true`. That is part of the ontology, and so of a run's record.
 
 What is not enforced: an attribute that merely predicts the outcome, as party identification does a
 vote, is a persona's own and is shown to it. Nor is it found if only several attributes together

@@ -127,6 +127,7 @@ class MemoryRecord:
         )
         self.log: tuple[LogPayload, ...] = (RunClosed(state=RunState.COMPLETED, exit_status=0),)
         self.open_ticks: tuple[OpenTick, ...] | None = None
+        self.journal_fault = ""
         self.stands: dict[str, WorldOutcome] = {}
         self._personas = tuple(personas)
         self._held_out = dict(held_out)
@@ -208,7 +209,7 @@ class MemoryRecord:
                 self.put(world_id, tick, score, persona)
         self.close(world_id, tick, len(personas))
 
-    def cost(self, world_id: str, amount: int | None, **fields: Any) -> None:
+    def cost(self, world_id: str, amount: int | None, tick: int = 0, **fields: Any) -> None:
         """Record one attempt at a call."""
         stated: dict[str, Any] = {
             "job": 0,
@@ -222,7 +223,7 @@ class MemoryRecord:
             "source": CostSource.UNKNOWN if amount is None else CostSource.PRICE_TABLE,
             "usage": Usage(input_fresh=10, output=2),
         }
-        self.put(world_id, 0, Cost(**{**stated, **fields}))
+        self.put(world_id, tick, Cost(**{**stated, **fields}))
 
     def close(self, world_id: str, tick: int, jobs: int) -> None:
         self.put(world_id, tick, TickClosed(plan=Plan(), jobs=jobs))

@@ -27,3 +27,19 @@ def test_a_registry_that_disagrees_is_named(record_of):
     told = record.stands["plain-1"]
     record.stands["plain-1"] = msgspec.structs.replace(told, cost=5)
     assert build_ledger(record).agrees
+
+
+def test_a_record_that_went_on_since_the_note_still_agrees(record_of):
+    """A live run's record is ahead of its registry: they are compared where the note was made."""
+    record = record_of(seeds=(1,))
+    record.wave("plain-1", 0, {"p1": "a"})
+    record.cost("plain-1", 5)
+    noted = msgspec.structs.replace(record.stands["plain-1"], cost=5)
+    record.wave("plain-1", 1, {"p1": "a"})
+    record.cost("plain-1", 7, tick=1)
+    record.stands["plain-1"] = noted
+    ledger = build_ledger(record)
+    assert (ledger.total.amount, ledger.by_world[0].noted.amount) == (12, 5)
+    assert ledger.agrees
+    record.stands["plain-1"] = msgspec.structs.replace(noted, cost=12)
+    assert not build_ledger(record).agrees

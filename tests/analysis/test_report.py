@@ -11,6 +11,7 @@ from perdure.records.presentation import Plan
 from perdure.records.registry import (
     CallsLost,
     CallsOrphaned,
+    RunOpened,
     RunPaused,
     TickDiscarded,
 )
@@ -122,7 +123,7 @@ def test_unscorable_answers_to_other_questions_are_counted(record_of):
 def test_calls_of_an_open_tick_are_not_taken_as_free(record_of):
     """A run that has not ended may have paid for a tick that is not on record: a gap, not zero."""
     record = record_of(seeds=(1,))
-    record.log = ()
+    record.log = (RunOpened(epoch=1),)
     (gap,) = (gap for gap in build_report(record).gaps if "open ticks" in gap.why)
     assert gap.what == "cost"
     assert build_ledger(record).outside.open

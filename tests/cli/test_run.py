@@ -49,6 +49,22 @@ def test_another_study_is_refused(perdure, study_file, tmp_path):
     assert str(out) in said.err
 
 
+def test_a_network_file_system_needs_a_flag(perdure, study_file, tmp_path, monkeypatch):
+    """P7: `run` and `resume` refuse a folder on a network, and take it with --network-fs."""
+    table = tmp_path / "mountinfo"
+    table.write_text(f"1 0 0:1 / / rw - ext4 a rw\n2 1 0:2 / {tmp_path} rw - nfs4 s:/x rw\n")
+    monkeypatch.setattr("perdure.trace.mounts.TABLE", table)
+    out = tmp_path / "runs" / "one"
+    refused = perdure("run", study_file, "--out", out, "--quiet")
+    assert refused.status == EXIT_USAGE
+    assert "(nfs4)" in refused.err
+    assert "--network-fs" in refused.err
+    assert not out.parent.exists()
+    assert perdure("run", study_file, "--out", out, "--quiet", "--network-fs").status == EXIT_DONE
+    assert perdure("resume", out, "--quiet").status == EXIT_USAGE
+    assert perdure("resume", out, "--quiet", "--network-fs").status == EXIT_DONE
+
+
 def test_an_invalid_study_creates_nothing(perdure, study_file, tmp_path):
     """Problems of the study end the run before its folder exists."""
     study_file.write_text(study_file.read_text().replace("horizon: 3", "horizon: -1"))
@@ -100,7 +116,7 @@ def test_the_exit_status_is_the_run_s_own(perdure, study_file, recorded, monkeyp
         currency="USD",
         cause="It was asked to stop.\x1b[2J",
     )
-    monkeypatch.setattr("perdure.runner.run", lambda _config, *, observer: paused)
+    monkeypatch.setattr("perdure.runner.run", lambda _config, **_: paused)
     said = perdure("run", study_file, "--out", folder, "--quiet")
     assert said.status == EXIT_STOPPED
     assert "This run is partial" in said.out

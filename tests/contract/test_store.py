@@ -24,7 +24,14 @@ from tests.support.runs import (
 
 from perdure.base.errors import DamagedRecordError, HeldError, InternalError, StaleWriterError
 from perdure.records.events import Batch, Head
-from perdure.records.registry import RunOpened, RunPaused, WorldOutcome, WorldState
+from perdure.records.registry import (
+    JournalLost,
+    RunOpened,
+    RunPaused,
+    TickDiscarded,
+    WorldOutcome,
+    WorldState,
+)
 from perdure.trace.memory import MemoryPartitions, MemoryRegistry
 from perdure.trace.partitions import FolderPartitions
 from perdure.trace.port import Partition, Partitions, RunRegistry
@@ -264,6 +271,32 @@ def test_the_run_log_is_chained(store: Store) -> None:
         two = await registry.log(RunOpened(epoch=1))
         assert len({before.chain, one.chain, two.chain}) == 3
         await registry.close()
+
+    asyncio.run(check())
+
+
+def test_rows_are_logged_with_what_follows_from_them(store: Store) -> None:
+    """A last row goes with the notes of all worlds; rows that belong together go together."""
+
+    async def check() -> None:
+        registry = await store.create()
+        lost = JournalLost(epoch=2)
+        gone = TickDiscarded(world_id=FIRST, tick=1, epoch=1, journal_lost=True)
+        head = await registry.log_together([lost, gone])
+        assert (head.seq, registry.log_head) == (2, head)
+        noted = Head(seq=3, chain="a" * 64, content=0, digest="b" * 64, tick=0)
+        outcome = WorldOutcome(world_id=FIRST, state=WorldState.PARTIAL, tick=0)
+        await registry.log(PAUSED, {FIRST: noted}, [outcome])
+        again = await store.reopen(registry)
+        assert again.log_head.seq == 4
+        assert dict(again.witnesses) == {FIRST: noted, SECOND: None}
+        assert dict(again.outcomes) == {FIRST: outcome, SECOND: None}
+        with pytest.raises(StaleWriterError):
+            await registry.log_together([lost])
+        with pytest.raises(InternalError, match="no world"):
+            await again.log(PAUSED, {"f" * 12: noted})
+        await registry.close()
+        await again.close()
 
     asyncio.run(check())
 

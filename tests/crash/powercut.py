@@ -9,12 +9,14 @@ sync of a folder that SQLite makes for a new journal keeps every name in it, and
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeAlias
 
 from tests.crash.tap import Tap
 
+from perdure.base.chance import Stream
 from perdure.trace import files
 
 _SECTOR = 512
@@ -35,6 +37,10 @@ class Change(NamedTuple):
             detail["new"] = str(Path(detail["new"]).relative_to(root))
         path = str(Path(self.path).relative_to(root)) if self.path else ""
         return Change(self.kind, path, detail)
+
+
+# What was done to the disk and is not durable, each change with the inode that it concerns.
+Pending: TypeAlias = list[tuple[Change, int]]
 
 
 class State(NamedTuple):
@@ -123,12 +129,62 @@ class Disk:
         return {path: bytes(self.contents.get(inode, b"")) for path, inode in self.names.items()}
 
 
+class Moment(NamedTuple):
+    """The disk between two changes: what it keeps, what may be lost, what was acknowledged."""
+
+    place: int
+    after: str
+    kept: Disk
+    pending: Pending
+    acked: Any
+
+
 def states(changes: list[Change]) -> Iterator[State]:
     """Give every different state that a power cut at any moment may leave."""
-    kept, pending = Disk(), list[tuple[Change, int]]()
+    return _different(
+        _state(moment, disk, how)
+        for moment in _moments(changes)
+        for disk, how in _futures(moment.kept, moment.pending)
+    )
+
+
+def bare_states(changes: list[Change]) -> Iterator[State]:
+    """Give every different state in which nothing is kept but what is durable."""
+    return _different(_state(moment, moment.kept, "nothing more") for moment in _moments(changes))
+
+
+def joint_states(changes: list[Change], draws: Stream, count: int) -> Iterator[State]:
+    """Draw so many states of several files at moments of a whole record; give the different ones.
+
+    What is not synced of one file, or of the names of one folder, is lost or kept whatever becomes
+    of the others.
+    """
+    wanted = Counter(draws.below(len(changes)) for _ in range(count))
+    return _different(
+        _state(moment, *_joint_future(moment.kept, moment.pending, draws))
+        for moment in _moments(changes)
+        for _ in range(wanted[moment.place])
+    )
+
+
+def _different(found: Iterable[State]) -> Iterator[State]:
+    seen: set[bytes] = set()
+    for state in found:
+        mark = _mark(state.files, state.acked)
+        if mark not in seen:
+            seen.add(mark)
+            yield state
+
+
+def _state(moment: Moment, disk: Disk, how: str) -> State:
+    where = f"after change {moment.place} ({moment.after}), {how}"
+    return State(disk.files(), moment.acked, where)
+
+
+def _moments(changes: list[Change]) -> Iterator[Moment]:
+    kept, pending = Disk(), Pending()
     live: dict[str, int] = {}
     acked: Any = None
-    seen: set[bytes] = set()
     for place, change in enumerate(changes):
         if change.kind == "ack":
             acked = change.detail["what"]
@@ -139,12 +195,7 @@ def states(changes: list[Change]) -> Iterator[State]:
             if change.detail.get("folder"):
                 parent = str(Path(change.path).parent)
                 pending = _sync(kept, pending, Change("sync_folder", parent, {}), live)
-        for disk, how in _futures(kept, pending):
-            found = disk.files()
-            mark = _mark(found, acked)
-            if mark not in seen:
-                seen.add(mark)
-                yield State(found, acked, f"after change {place} ({change.kind}), {how}")
+        yield Moment(place, change.kind, kept, pending, acked)
 
 
 def _inode(change: Change, live: dict[str, int], place: int) -> int:
@@ -158,9 +209,7 @@ def _inode(change: Change, live: dict[str, int], place: int) -> int:
     return inode
 
 
-def _sync(
-    kept: Disk, pending: list[tuple[Change, int]], sync: Change, live: dict[str, int]
-) -> list[tuple[Change, int]]:
+def _sync(kept: Disk, pending: Pending, sync: Change, live: dict[str, int]) -> Pending:
     left = []
     target = live.get(sync.path, -1)
     for change, inode in pending:
@@ -177,17 +226,16 @@ def _sync(
     return left
 
 
-def _futures(kept: Disk, pending: list[tuple[Change, int]]) -> Iterator[tuple[Disk, str]]:
+def _futures(kept: Disk, pending: Pending) -> Iterator[tuple[Disk, str]]:
     so_far = kept.copy()
     yield so_far, "nothing more"
     for count, (change, inode) in enumerate(pending, start=1):
         if change.kind == "write":
             size = len(change.detail["data"])
-            for cut in sorted({_SECTOR, size // 2 // _SECTOR * _SECTOR, size - _SECTOR}):
-                if 0 < cut < size:
-                    torn = so_far.copy()
-                    torn.apply(change, inode, cut)
-                    yield torn, f"{count} more, the last torn at {cut}"
+            for cut in _tears(size):
+                torn = so_far.copy()
+                torn.apply(change, inode, cut)
+                yield torn, f"{count} more, the last torn at {cut}"
         so_far.apply(change, inode)
         yield so_far, f"{count} more"
     for dropped in range(len(pending) - 1):
@@ -196,6 +244,49 @@ def _futures(kept: Disk, pending: list[tuple[Change, int]]) -> Iterator[tuple[Di
             if place != dropped:
                 disk.apply(change, inode)
         yield disk, f"all but {dropped}"
+
+
+def _joint_future(kept: Disk, pending: Pending, draws: Stream) -> tuple[Disk, str]:
+    """Draw a future of every file and every folder by itself."""
+    parts: dict[object, Pending] = defaultdict(list)
+    for change, inode in pending:
+        is_name = change.kind in _NAMES
+        parts[str(Path(change.path).parent) if is_name else inode].append((change, inode))
+    disk, told = kept.copy(), []
+    for part in parts.values():
+        name = Path(part[0][0].path).name
+        told.append(f"{name}: {_draw_part(disk, part, draws)}")
+    return disk, "; ".join(told) or "nothing more"
+
+
+def _draw_part(disk: Disk, part: Pending, draws: Stream) -> str:
+    way = draws.below(4)
+    if way == 0:
+        return f"none of {len(part)}"
+    if way == 1:
+        lost = {place for place in range(len(part)) if draws.below(2)}
+        for place, (change, inode) in enumerate(part):
+            if place not in lost:
+                disk.apply(change, inode)
+        return f"{len(part)} without {sorted(lost)}"
+    kept = len(part) if way == 2 else draws.below(len(part))
+    for change, inode in part[:kept]:
+        disk.apply(change, inode)
+    if kept == len(part) or part[kept][0].kind != "write":
+        return f"{kept} of {len(part)}"
+    change, inode = part[kept]
+    tears = _tears(len(change.detail["data"]))
+    if not tears:
+        return f"{kept} of {len(part)}"
+    cut = draws.choice(tears)
+    disk.apply(change, inode, cut)
+    return f"{kept} of {len(part)}, the next torn at {cut}"
+
+
+def _tears(size: int) -> list[int]:
+    """List where a write of so many bytes may be torn."""
+    cuts = {_SECTOR, size // 2 // _SECTOR * _SECTOR, size - _SECTOR}
+    return sorted(cut for cut in cuts if 0 < cut < size)
 
 
 def _mark(found: dict[str, bytes], acked: Any) -> bytes:

@@ -3,8 +3,8 @@
     python run_client.py BASE_URL OUT [PLACE ...]   runs, or continues what OUT holds
     python run_client.py BASE_URL                   forks such runs, as its standard input says
 
-A run that is given places (`call.intended:3` is the third passing of that crash point) waits for
-nothing longer than `LIMIT_S`, and stops itself with SIGSTOP at each of them.
+A run that is given places (`call.intended:3` is the third passing of that crash point) has one
+world, waits for nothing longer than `LIMIT_S`, and stops itself with SIGSTOP at each of them.
 
 A process that only forks has imported everything and taken the code's fingerprint once, which is
 most of what a start costs, so that far more kills fall into a run's own work. It has no thread and
@@ -38,7 +38,7 @@ from perdure.records.usage import Price
 from perdure.runner import history, respondents
 from perdure.runner.config import RunConfig
 
-LIMIT_S = 1.5
+LIMIT_S = 2.0
 SCENARIOS: tuple[dict[str, Any], ...] = (
     {},
     {"exposures": {"2": ("c2",)}},
@@ -46,9 +46,11 @@ SCENARIOS: tuple[dict[str, Any], ...] = (
 )
 
 
-def config_of(base_url: str, out: str, **endpoint: Any) -> RunConfig:
+def config_of(
+    base_url: str, out: str, scenarios: tuple[dict[str, Any], ...] = SCENARIOS, **endpoint: Any
+) -> RunConfig:
     """Make the study of the run; `endpoint` changes how its model is reached."""
-    config = town(20, scenarios=SCENARIOS, seeds=(1,), out=out)
+    config = town(20, scenarios=scenarios, seeds=(1,), out=out)
     reached = Endpoint(base_url=base_url, **{"concurrency_max": 4, **endpoint})
     spec = ModelSpec(
         pin=ModelPin(provider="http", model="test-model"),
@@ -69,12 +71,13 @@ def main(base_url: str, out: str, *places: str) -> int:
 
 
 def impatient(base_url: str, out: str) -> RunConfig:
-    """Make the study of a run that waits for nothing longer than `LIMIT_S`."""
+    """Make a study of one world, for a run that waits for nothing longer than `LIMIT_S`."""
     # These limits are not a study's to set.
     vars(respondents)["Limits"] = partial(Limits, queue_s=LIMIT_S)
     settings = partial(http.HttpSettings, connect_s=LIMIT_S, check_s=LIMIT_S)
     vars(http)["HttpSettings"] = settings
-    return config_of(base_url, out, attempt_timeout_s=LIMIT_S, deadline_s=LIMIT_S)
+    limits = {"attempt_timeout_s": LIMIT_S, "deadline_s": LIMIT_S}
+    return config_of(base_url, out, SCENARIOS[2:], concurrency_max=8, **limits)
 
 
 def stop_at(places: tuple[str, ...]) -> None:

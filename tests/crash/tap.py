@@ -31,7 +31,18 @@ class TappedFile(apsw.VFSFile):
         self.syncs_folder = is_new and bool(flags[0] & _JOURNALS)
         if is_new:
             tell("create", self.path, {})
+        self.is_read_only = bool(flags[0] & apsw.SQLITE_OPEN_READONLY)
         super().__init__(_BASE, name, flags)
+
+    def xLock(self, level: int) -> None:  # noqa: N802
+        try:
+            super().xLock(level)
+        except apsw.IOError:
+            # SQLite tries to be the last to close a log, which the system refuses whoever only
+            # reads, and goes on. What is raised here would be raised again when it has closed.
+            if not self.is_read_only:
+                raise
+            raise apsw.BusyError from None
 
     def xWrite(self, data: Any, offset: int) -> None:  # noqa: N802
         self.tell("write", self.path, {"data": bytes(data), "offset": offset})

@@ -30,15 +30,15 @@ ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "vote96" / "study.yaml"
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT)))}
 STARTED: list[subprocess.Popen[bytes]] = []
-ASLEEP_S = LIMIT_S + 1.0
+ASLEEP_S = LIMIT_S + 0.5
 IS_FULL = os.environ.get("PERDURE_CRASH") == "full"
 # A place in every stretch of a tick's life: before a call is sent, with its reply in hand, between
 # two ticks.
-QUICK = ("call.intended:30", "call.answered:60", "tick.after-witness:5")
+QUICK = ("call.intended:30", "call.answered:60", "tick.after-witness:4")
 FULL = (
     *(f"{name}:1" for name in POINTS),
-    *(f"{name}:{hit}" for name in ("call.intended", "call.answered") for hit in (50, 100, 150)),
-    *(f"{name}:{hit}" for name in ("tick.opened", "tick.after-append") for hit in (5, 10)),
+    *(f"{name}:{hit}" for name in ("call.intended", "call.answered") for hit in (18, 35, 70)),
+    *(f"{name}:{hit}" for name in ("tick.opened", "tick.after-append") for hit in (3, 6)),
 )
 PLACES = FULL if IS_FULL else QUICK
 PARTS = 6 if IS_FULL else 1
@@ -58,7 +58,8 @@ def nothing_left_stopped() -> Iterator[None]:
     while STARTED:
         process = STARTED.pop()
         process.kill()
-        process.communicate()
+        with process:
+            process.wait()
 
 
 def start(server: WatchingServer, out: Path, *places: str) -> subprocess.Popen[bytes]:
@@ -151,8 +152,8 @@ def require_nothing_happened(
 
 
 def is_busy(server: WatchingServer, asked: int) -> bool:
-    """Say whether a server was asked so much, and has three requests or more open."""
-    return len(server.asked) >= asked and server.open_count >= 3
+    """Say whether a server was asked so much, and has four or more open."""
+    return len(server.asked) >= asked and server.open_count >= 4
 
 
 @pytest.mark.parametrize("part", range(PARTS))
@@ -177,7 +178,7 @@ def test_replies_that_come_while_a_run_is_stopped_are_used(
     """With all places in flight the run is stopped from outside; every reply is used after it."""
     begun, arrived = len(server.asked), 0
     process = start(server, tmp_path / "run")
-    for count in (10, 120, 200) if IS_FULL else (10, 120):
+    for count in (5, 25, 60) if IS_FULL else (5, 60):
         sleep_until(lambda: is_busy(server, begun + count), process)  # noqa: B023 - called here
         process.send_signal(signal.SIGSTOP)
         assert is_stopped(process)
@@ -185,7 +186,7 @@ def test_replies_that_come_while_a_run_is_stopped_are_used(
         sent = [one.sent_s for one in server.asked if one.sent_s is not None]
         arrived += sum(stopped_s < sent_s < woken_s for sent_s in sent)
     finish(process)
-    assert arrived >= 2
+    assert arrived >= 4
     require_nothing_happened(tmp_path / "run", server, begun, whole)
 
 
@@ -209,7 +210,7 @@ def test_connections_that_are_closed_while_a_run_is_stopped_are_made_anew(
 ):
     """A server that gives up idle connections meanwhile costs the run nothing."""
     begun = len(server.asked)
-    process = start(server, tmp_path / "run", "tick.opened:4", "tick.after-append:9")
+    process = start(server, tmp_path / "run", "tick.opened:2", "tick.after-append:4")
     while is_stopped(process):
         time.sleep(0.2)  # noqa: TID251 - so that the last replies have been sent
         server.hang_up()
@@ -234,7 +235,6 @@ def test_nobody_else_may_work_on_a_run_whose_process_is_stopped(tmp_path: Path):
         second = begin(command)
         _, errors = second.communicate(timeout=60)
         assert second.returncode == 73, errors
-        assert str(first.pid).encode() in errors
         assert len(server.asked) == asked
         first.send_signal(signal.SIGCONT)
         finish(first)

@@ -25,6 +25,7 @@ README = Path("README.md")
 ERRORS = Path("docs/errors.md")
 FORMAT = Path("docs/format.md")
 PROMISES = Path("docs/promises.md")
+OLDER_FAULTS = Path("docs/older-faults.md")
 
 STATUSES = {
     name: status
@@ -116,6 +117,19 @@ def test_promises_cite_tests_that_exist() -> None:
     assert cited
     missing = [place for place in cited if not (ROOT / place).exists()]
     assert not missing
+
+
+def test_every_older_fault_cites_tests_that_exist() -> None:
+    """Each fault of the page of older faults has a test, and each test that it names is there."""
+    faults = rows(OLDER_FAULTS)
+    del faults["fault"], faults["---"]
+    assert len(faults) >= 12
+    for fault, (_, cited) in faults.items():
+        tests = re.findall(r"(tests/[\w/]+\.py)(?:::(\w+))?", cited)
+        assert tests, fault
+        for file, name in tests:
+            text = (ROOT / file).read_text(encoding="utf-8")
+            assert not name or re.search(rf"^def {name}\(", text, re.MULTILINE), f"{file}::{name}"
 
 
 def test_links_lead_somewhere() -> None:

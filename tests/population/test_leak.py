@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.sample_study import SAMPLE, Writer
 
+from perdure.base.canonical import encode
 from perdure.base.chance import Stream
 from perdure.base.errors import InvalidStudyError
 from perdure.population import Drawn, build, load_study
@@ -206,11 +207,12 @@ SPEC = PopulationSpec(
 )
 
 
-def built(folder: Path, makes: MakesValue, **changes: object) -> Drawn:
-    """Build a population of 40."""
+def built(folder: Path, makes: MakesValue, *, determining: bool = False) -> Drawn:
+    """Build a population of 40, whose one attribute may determine the outcome if that is said."""
     rows = [f"r{n},{makes(n, y)},{CODES[y]}\n" for n, y in enumerate(outcomes(40))]
     (folder / "p.csv").write_text("id,X,V\n" + "".join(rows))
-    return build(folder, SPEC, ONTOLOGY, **changes)  # type: ignore[arg-type]
+    specs = [msgspec.structs.replace(s, determining=determining) for s in ONTOLOGY.attributes]
+    return build(folder, SPEC, msgspec.structs.replace(ONTOLOGY, attributes=tuple(specs)))
 
 
 def test_the_refusal_says_what_was_measured_and_what_to_write(tmp_path: Path) -> None:
@@ -227,14 +229,14 @@ def test_the_refusal_says_what_was_measured_and_what_to_write(tmp_path: Path) ->
 
 def test_a_determining_attribute_is_kept_if_its_author_says_so(tmp_path: Path) -> None:
     """A determining attribute is kept if its author says so; a recoded copy never is."""
-    drawn = built(tmp_path, lambda n, y: CODES[y] + str(n % 2), determining={"x"})
+    drawn = built(tmp_path, lambda n, y: CODES[y] + str(n % 2), determining=True)
     assert len(drawn.population.personas) == 40
     with pytest.raises(InvalidStudyError, match="outcome recoded"):
-        built(tmp_path, lambda _, y: y.upper(), determining={"x"})
+        built(tmp_path, lambda _, y: y.upper(), determining=True)
 
 
 def test_the_study_file_is_where_an_author_says_so(write: Writer) -> None:
-    """The key of the study file lets the attribute in, and moves no identity."""
+    """The key of the study file lets the attribute in, and is part of the ontology on record."""
     rows = "id,PID,L,R,age,town,vote\n" + "".join(
         f"r{n:02d},{n % 3},{n % 2},2,{40 * (n // 2 % 2) + n % 9},T,{n // 2 % 2}\n"
         for n in range(60)
@@ -242,8 +244,19 @@ def test_the_study_file_is_where_an_author_says_so(write: Writer) -> None:
     with pytest.raises(InvalidStudyError, match="attribute `age`"):
         load_study(write(SAMPLE, rows))
     allowed = SAMPLE.replace("unit: years", "unit: years, allow_determining: true")
-    assert len(load_study(write(allowed, rows)).population.personas) == 60
-    assert msgspec.structs.fields(AttributeSpec)[-1].name == "text"
+    loaded = load_study(write(allowed, rows))
+    assert len(loaded.population.personas) == 60
+    specs = {spec.name: spec for spec in loaded.study.ontology.attributes}
+    assert [name for name, spec in specs.items() if spec.determining] == ["age"]
+    header = expand(loaded.study, loaded.population)[0].header
+    assert header.ontology == loaded.study.ontology
+
+
+def test_what_is_not_said_moves_no_hash() -> None:
+    """P6: an ontology in which nothing may determine is written, and hashed, as it always was."""
+    spec = AttributeSpec(name="age", label="Age", unit="years")
+    assert encode(spec) == b'{"label":"Age","name":"age","unit":"years"}'
+    assert b'"determining":true' in encode(msgspec.structs.replace(spec, determining=True))
 
 
 def test_the_example_keeps_its_predictor_and_its_identities() -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +186,31 @@ def test_a_killed_run_is_never_shown_as_running(server: MisbehavingServer, tmp_p
     assert digests(said) == digests(undisturbed)
 
 
+def test_another_endpoint_goes_on_without_a_word(server: MisbehavingServer, tmp_path: Path):
+    """P6: where a model is reached, by which key and how fast, is compared with nothing."""
+    server.latency_s = 0.05
+    out = tmp_path / "run"
+    process = start(server, out)
+    wait_for_calls(server, 40, process)
+    process.kill()
+    process.communicate()
+    with MisbehavingServer(responder=answer, key="sk-other") as elsewhere:
+        file = tmp_path / "key"
+        file.write_text("sk-other")
+        other = ["--base-url", elsewhere.base_url, "--key-file", str(file)]
+        command = [sys.executable, "-m", "perdure.cli", "run", str(EXAMPLE), "--out", str(out)]
+        flags = ["--n", "8", "--model", "http", "--model-name", "test-model", *other]
+        done = subprocess.run(
+            [*command, *flags, "--quiet", "--json"], capture_output=True, text=True, check=False
+        )
+        assert elsewhere.calls > 0
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr == ""
+    status, document = ask("status", out)
+    assert status == 0
+    assert document["marks"] == {"forced": [], "diverged": [], "transport": []}
+
+
 def test_a_second_process_is_turned_away(server: MisbehavingServer, tmp_path: Path):
     """While a run is live, another `run` on its folder ends with 73 and changes nothing."""
     server.latency_s = 0.1
@@ -196,13 +224,41 @@ def test_a_second_process_is_turned_away(server: MisbehavingServer, tmp_path: Pa
         return answer(request)
 
     server.responder = wait_and_answer
-    second = start(server, out)
-    second.communicate(timeout=60)
-    assert second.returncode == 73
-    assert process.poll() is None
+    _require_named(start(server, out), process)
     held.set()
     process.communicate(timeout=60)
     assert process.returncode == 0
+
+
+def _require_named(refused: subprocess.Popen[str], holder: subprocess.Popen[str]) -> None:
+    """Check that a process was turned away by name: the holder's id, its host, since when."""
+    said, _ = refused.communicate(timeout=60)
+    assert refused.returncode == 73
+    wrong = json.loads(said)["error"]["wrong"]
+    found = re.search(r"\(process (\d+) on (.+), since (\d{4}-\d\d-\d\d [\d:]{8}) UTC\)", wrong)
+    assert found is not None, wrong
+    assert (int(found[1]), found[2]) == (holder.pid, socket.gethostname())
+    since = datetime.strptime(f"{found[3]}+0000", "%Y-%m-%d %H:%M:%S%z")
+    assert abs(since.timestamp() - Path(f"/proc/{holder.pid}").stat().st_mtime) < 600
+    assert holder.poll() is None
+
+
+def test_after_a_kill_the_new_holder_is_named(server: MisbehavingServer, tmp_path: Path):
+    """73 names who holds a run now, not the process that was killed holding it."""
+    server.latency_s = 1.5
+    out = tmp_path / "run"
+    first = start(server, out)
+    wait_for_calls(server, 1, first)
+    _require_named(start(server, out), first)
+    first.kill()
+    first.communicate()
+    calls = server.calls
+    second = start(server, out)
+    wait_for_calls(server, calls + 1, second)
+    _require_named(start(server, out), second)
+    server.latency_s = 0.0
+    second.communicate(timeout=60)
+    assert second.returncode == 0
 
 
 @pytest.mark.parametrize("how", ["stop", "resume"])

@@ -1,85 +1,79 @@
-"""That each loss of an open tick is recorded once, whoever was killed and however often."""
+"""What a sitting that was killed lost is found out from the run log and the journal, whenever."""
 
 from __future__ import annotations
 
-import pytest
-from tests.support.calls import WORLD, failed, intent, key, opening, replied
+from tests.support.calls import WORLD, intent, key, opening, replied
 
-from perdure.records.journal import JournaledCall, OpenTick, Settled
+from perdure.records.journal import JournaledCall, OpenTick
 from perdure.records.registry import (
     LogPayload,
     RunClosed,
+    RunForced,
     RunOpened,
     RunPaused,
     RunState,
     TickDiscarded,
 )
-from perdure.records.request import FailureCause
 from perdure.runner.reconcile import losses_of
+from perdure.trace.sittings import forced_epoch, killed_epochs
 
 PAUSED = RunPaused(cause="asked", exit_status=75)
 CLOSED = RunClosed(state=RunState.PARTIAL, exit_status=1)
 
 
-def call(epoch: int, job: int, settled: Settled | None = None) -> JournaledCall:
-    """Make one attempt under an epoch."""
-    return JournaledCall(epoch=epoch, intent=intent(key(job)), settled=settled)
+def open_tick(*calls: tuple[int, bool], epoch: int = 1) -> OpenTick:
+    """Make tick 1, opened under an epoch, with calls: under which epoch, and whether answered."""
+    return OpenTick(
+        epoch=epoch,
+        opening=opening(1),
+        calls=tuple(
+            JournaledCall(
+                epoch=made,
+                intent=intent(key(job, 1)),
+                settled=replied("Yes.") if answered else None,
+            )
+            for job, (made, answered) in enumerate(calls)
+        ),
+    )
 
 
-def tick(epoch: int, *calls: JournaledCall) -> OpenTick:
-    """Open a tick under an epoch."""
-    return OpenTick(epoch=epoch, opening=opening(), calls=calls)
+def lost(epoch: int, kept: int = 0) -> TickDiscarded:
+    """Make the record of a loss of tick 1."""
+    return TickDiscarded(world_id=WORLD, tick=1, epoch=epoch, kept=kept)
 
 
-def loss(epoch: int, kept: int = 0) -> TickDiscarded:
-    """Record the loss of that tick."""
-    return TickDiscarded(world_id=WORLD, tick=0, epoch=epoch, kept=kept)
+def test_a_sitting_was_killed_unless_its_last_word_is_in_the_log():
+    """Paused and closed are last words; opened by the next is not."""
+    log: list[LogPayload] = [RunOpened(epoch=1), PAUSED, RunOpened(epoch=2), RunOpened(epoch=3)]
+    assert killed_epochs(log) == {2, 3}
+    assert killed_epochs([*log, CLOSED]) == {2}
+    assert killed_epochs([]) == set()
 
 
-def sittings(*epochs: int) -> list[LogPayload]:
-    """Log that sittings began."""
-    return [RunOpened(epoch=epoch) for epoch in epochs]
+def test_a_loss_is_recorded_once_with_what_is_kept():
+    """The sitting that opened the tick lost it, and its answered call is kept."""
+    log: list[LogPayload] = [RunOpened(epoch=1)]
+    tick = open_tick((1, True), (1, False))
+    assert losses_of(tick, log) == (lost(1, kept=1),)
+    assert losses_of(tick, [*log, RunOpened(epoch=2), lost(1, kept=1)]) == ()
 
 
-def test_a_killed_sitting_loses_the_tick_that_it_opened() -> None:
-    """The tick is discarded under the sitting's epoch, and says how many calls are kept."""
-    kept = [call(1, 0, replied()), call(1, 1, failed()), call(1, 2)]
-    assert losses_of(tick(1), sittings(1)) == (loss(1),)
-    assert losses_of(tick(1, *kept), sittings(1)) == (loss(1, kept=1),)
+def test_a_loss_outlives_a_resume_that_was_killed_before_it_could_record_it():
+    """The sitting between did nothing with the tick: the loss is that of the one before."""
+    log: list[LogPayload] = [RunOpened(epoch=1), RunOpened(epoch=2)]
+    assert losses_of(open_tick((1, True)), log) == (lost(1, kept=1),)
 
 
-def test_a_refused_call_is_kept_and_a_failed_one_is_not() -> None:
-    """What ended a call for ever counts as kept, whether or not it is an answer."""
-    ends = [call(1, 0, failed(FailureCause.REJECTED)), call(1, 1, failed(FailureCause.CONNECT))]
-    assert losses_of(tick(1, *ends), sittings(1)) == (loss(1, kept=1),)
+def test_every_sitting_that_worked_on_a_tick_loses_it():
+    """A second run of a tick is a second loss; a sitting that ended by itself lost nothing."""
+    log: list[LogPayload] = [RunOpened(epoch=1), RunOpened(epoch=2), lost(1), RunOpened(epoch=3)]
+    assert losses_of(open_tick((1, False), (3, False)), log) == (lost(3),)
+    assert losses_of(open_tick((1, False), (3, False)), [*log, PAUSED]) == ()
 
 
-@pytest.mark.parametrize("later", [(2,), (2, 3), (2, 3, 4, 5)])
-def test_a_loss_is_recorded_though_later_sittings_were_killed_too(
-    later: tuple[int, ...],
-) -> None:
-    """A resume that is killed before it records anything leaves that to the one after it."""
-    found = losses_of(tick(1, call(1, 0, replied())), sittings(1, *later))
-    assert found == (loss(1, kept=1),)
-
-
-def test_a_loss_is_recorded_once() -> None:
-    """What the log has is left out; a further sitting's own loss is a further one."""
-    log = [*sittings(1, 2), loss(1), *sittings(3)]
-    assert losses_of(tick(1, call(1, 0)), log) == ()
-    assert losses_of(tick(1, call(1, 0), call(2, 1, replied())), log) == (loss(2, kept=1),)
-
-
-def test_the_loss_of_another_tick_is_no_loss_of_this_one() -> None:
-    """World, tick and epoch together name a loss."""
-    other = TickDiscarded(world_id=WORLD, tick=1, epoch=1)
-    assert losses_of(tick(1), [*sittings(1), other]) == (loss(1),)
-
-
-@pytest.mark.parametrize("end", [PAUSED, CLOSED])
-def test_a_sitting_that_ended_by_itself_lost_nothing(end: LogPayload) -> None:
-    """A pause is no loss, even when the sitting after it is killed before it does anything."""
-    assert losses_of(tick(1, call(1, 0)), [*sittings(1), end]) == ()
-    assert losses_of(tick(1, call(1, 0)), [*sittings(1), end, *sittings(2)]) == ()
-    mixed = tick(1, call(1, 0, replied()), call(2, 1))
-    assert losses_of(mixed, [*sittings(1), end, *sittings(2)]) == (loss(2, kept=1),)
+def test_what_was_forced_is_known_by_its_sitting():
+    """The last one counts."""
+    forced = RunForced(moved=())
+    log: list[LogPayload] = [RunOpened(epoch=1), PAUSED, RunOpened(epoch=2), forced]
+    assert forced_epoch(log[:3]) == -1
+    assert forced_epoch([*log, RunOpened(epoch=3)]) == 2

@@ -2,99 +2,188 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.runner.planted import PLANTED, Planted
+from tests.support.golden import (
+    STUDIES,
+    GoldenServer,
+    copy_studies,
+    moved_src,
+    run_folder,
+    start,
+)
 
-from perdure import runner
-from perdure.population import load_study
-from perdure.runner.replay import Replayed, diverged, replay
-from perdure.study import Overrides
+from perdure.records.events import Cost, Event
+from perdure.runner import respondents
+from perdure.runner.divergence import diverged
+from perdure.runner.replay import replay
+from perdure.trace.reader import RunReader
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "vote96"
-SOURCE = Path(runner.__file__).parents[1]
-
-# One constant each, in the rooms that decide: file, what is there, what it becomes.
-PLANTED = [
-    ("world/survey.py", '"campaign"', '"campaigns"'),
-    ("world/survey.py", '"survey"', '"surveys"'),
-    ("world/survey.py", '"activation"', '"activations"'),
-    ("agent/prompt.py", "What you remember:", "What you recall:"),
-    ("agent/prompt.py", "What you are shown now:", "What you see now:"),
-    ("agent/prompt.py", "so far, people answered", "so far people answered"),
-    ("agent/persona.py", "_EXPOSURE_IMPORTANCE = 0.5", "_EXPOSURE_IMPORTANCE = 0.6"),
-    ("agent/persona.py", "_REFLECTION_IMPORTANCE = 0.8", "_REFLECTION_IMPORTANCE = 0.7"),
-    ("agent/persona.py", "I saw the message", "I read the message"),
-    ("agent/persona.py", "what do you make of it all by now?", "what do you make of it?"),
-    ("agent/persona.py", "turns_since_reflection + 1 >=", "turns_since_reflection + 2 >="),
-    ("base/chance.py", "perdure-stream-1", "perdure-stream-2"),
-]
+RUNS = ("survey", "hall")
+SHOWN = ("channel of a campaign", "words for memories", "chair who comes late", "score of silence")
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Run the example, twelve people, with the baseline."""
-    out = tmp_path_factory.mktemp("replay") / "run"
-    loaded = load_study(EXAMPLE / "study.yaml", overrides=Overrides(n=12))
-    config = runner.RunConfig(
-        study=loaded.study,
-        population=loaded.population,
-        held_out=loaded.held_out,
-        study_path=str(EXAMPLE / "study.yaml"),
-        out=str(out),
-    )
-    assert runner.run(config).exit_status == 0
-    return out
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Record two runs: of our own world and agent, and of a user's own."""
+    place = tmp_path_factory.mktemp("replay")
+    copy_studies(STUDIES, place)
+    with GoldenServer(place) as server:
+        for run in RUNS:
+            study = place / run / "study.yaml"
+            server.serve(study)
+            process = start(["run", study, "--out", run_folder(place, run), "--quiet"], cwd=place)
+            said, errors = process.communicate(timeout=100)
+            assert process.returncode == 0, said + errors
+    return place
 
 
-def test_a_record_comes_out_the_same(run: Path):
+def events_of(folder: Path) -> dict[str, list[Event]]:
+    """Read the events of every world of a run."""
+    with RunReader.open(folder) as reader:
+        return {world.world_id: list(reader.events(world.world_id)) for world in reader.worlds}
+
+
+def replay_with(plant: Planted, place: Path, work: Path, *more: str) -> tuple[int, str]:
+    """Replay a run under changed code by the real command; give its status and what it said."""
+    command: list[str | Path] = ["replay", run_folder(place, plant.run), *more]
+    src = None
+    if plant.own:
+        shutil.copytree(
+            place / plant.run, work, ignore=shutil.ignore_patterns("runs", "__pycache__")
+        )
+        path = work / plant.file
+        text = path.read_text(encoding="utf-8")
+        assert text.count(plant.old) == 1
+        path.write_text(text.replace(plant.old, plant.new), encoding="utf-8")
+        command += ["--study", work / "study.yaml"]
+    else:
+        src = moved_src(work, (plant.file, plant.old, plant.new))
+    process = start(command, cwd=place, src=src)
+    said, errors = process.communicate(timeout=100)
+    assert said, errors
+    return process.returncode, said
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_a_record_comes_out_the_same(place: Path, run: str, monkeypatch: pytest.MonkeyPatch):
     """The same code makes every event of every world again, byte for byte, with no model."""
-    replayed = replay(run)
+    monkeypatch.delattr(respondents, "provider_for")
+    replayed = replay(run_folder(place, run))
     assert not replayed.diverged
-    assert len(replayed.worlds) == 4
-    assert all(world.ticks == 5 for world in replayed.worlds)
-    assert all(world.events > 50 for world in replayed.worlds)
+    assert replayed.causes == ()
+    events = events_of(run_folder(place, run))
+    assert [world.events for world in replayed.worlds] == [len(one) for one in events.values()]
+    assert all(world.ticks == 6 for world in replayed.worlds)
 
 
-@pytest.mark.parametrize(("file", "old", "new"), PLANTED)
-def test_one_changed_constant_is_named(run: Path, tmp_path: Path, file: str, old: str, new: str):
-    """A single constant changed in a world, an agent or a template is found, at its event."""
-    shutil.copytree(SOURCE, tmp_path / "perdure", ignore=shutil.ignore_patterns("__pycache__"))
-    changed = tmp_path / "perdure" / file
-    text = changed.read_text(encoding="utf-8")
-    assert old in text, f"{file} does not hold {old}"
-    changed.write_text(text.replace(old, new), encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-m", "perdure.cli", "replay", str(run)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={"PYTHONPATH": str(tmp_path), "PATH": ""},
+@pytest.mark.parametrize("name", PLANTED)
+def test_one_changed_constant_is_named(place: Path, tmp_path: Path, name: str):
+    """A single constant changed anywhere is found at its first event, with field, old and new.
+
+    No event before it may differ, and no world in which it changes nothing.
+    """
+    plant = PLANTED[name]
+    status, said = replay_with(plant, place, tmp_path / "work", "--json")
+    document = json.loads(said)
+    assert status == 78, document
+    found = {world["world_id"]: world["divergence"] for world in document["worlds"]}
+    for world_id, events in events_of(run_folder(place, plant.run)).items():
+        expected = next((event for event in events if plant.first(event)), None)
+        divergence = found[world_id]
+        if plant.exactly:
+            assert (expected is None) == (divergence is None), world_id
+        if divergence is None:
+            continue
+        seq = int(divergence["event"].removeprefix(f"{world_id}:"))
+        assert divergence["tick"] == events[seq].tick
+        if expected is not None:
+            assert seq == expected.seq if plant.exactly else seq >= expected.seq, divergence
+        _says(divergence, plant.wrong)
+    moved = "plugins (hall)" if plant.own else _module(plant.file)
+    assert moved in document["causes"][0]
+    assert "not deterministic" in document["causes"][1]
+
+
+def _says(divergence: dict[str, Any], wrong: str) -> None:
+    assert re.fullmatch(wrong, divergence["wrong"]), divergence["wrong"]
+    kind, field, was, now = (divergence[name] for name in ("kind", "field", "was", "now"))
+    assert divergence["wrong"].startswith(f"{kind}: {field} was {was} and is {now}")
+
+
+def _module(file: str) -> str:
+    return "perdure." + file.removesuffix(".py").replace("/", ".")
+
+
+def test_there_are_twenty_changes_and_more():
+    """The planted changes are different ones, in every room that decides, late ones among them."""
+    changes = {(plant.file, plant.old, plant.new) for plant in PLANTED.values()}
+    assert len(changes) == len(PLANTED) >= 20
+    rooms = {plant.file.partition("/")[0] for plant in PLANTED.values()}
+    assert rooms >= {"world", "agent", "elicitation", "runner", "base", "hall.py"}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_a_change_is_shown_in_words(place: Path, tmp_path: Path, name: str):
+    """As text the command says the event, the field, old and new, and the two possible causes."""
+    plant = PLANTED[name]
+    status, said = replay_with(plant, place, tmp_path / "work")
+    assert status == 78
+    flat = " ".join(said.split())
+    assert "does not come out the same" in flat
+    assert re.search(rf"[0-9a-f]{{12}}:\d+: {plant.wrong}", flat)
+    assert "Code that decides the run moved since:" in flat
+    assert "the code is not deterministic" in flat
+
+
+def test_a_world_that_is_not_deterministic_is_told_from_moved_code(place: Path, tmp_path: Path):
+    """Where no code moved, the other cause is named: the code goes by something else."""
+    study = tmp_path / "hall"
+    shutil.copytree(place / "hall", study, ignore=shutil.ignore_patterns("runs", "__pycache__"))
+    path = study / "hall.py"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(
+        "import os\n"
+        + text.replace('reason="budget"', "reason=str(os.getpid())").replace(
+            "from __future__ import annotations\n", ""
+        ),
+        encoding="utf-8",
     )
-    assert done.returncode == 78, done.stdout + done.stderr
-    assert re.search(r"[0-9a-f]{12}(:\d+|, tick \d+): ", done.stdout)
+    shutil.copyfile(STUDIES / "hall" / "study.yaml", study / "study.yaml")
+    shutil.copyfile(STUDIES / "replies.py", tmp_path / "replies.py")
+    with GoldenServer(tmp_path) as server:
+        server.serve(study / "study.yaml")
+        process = start(["run", study / "study.yaml", "--out", "run", "--quiet"], cwd=tmp_path)
+        assert process.wait(100) == 0, process.communicate()
+        process.communicate()
+    process = start(["replay", "run", "--json"], cwd=tmp_path)
+    document = json.loads(process.communicate(timeout=100)[0])
+    assert process.returncode == 78
+    assert document["worlds"][0]["divergence"]["field"] == "dropped.reason"
+    assert len(document["causes"]) == 1
+    assert "No code that decides the run moved since" in document["causes"][0]
+    assert "not deterministic" in document["causes"][0]
 
 
-def test_costs_are_not_compared(run: Path):
+def test_costs_are_not_compared(place: Path):
     """How often a call was tried says nothing about what the code makes."""
-    from perdure.records.events import Cost  # noqa: PLC0415
-    from perdure.trace.reader import RunReader  # noqa: PLC0415
-
-    with RunReader.open(run) as reader:
-        world = reader.worlds[0].world_id
-        events = list(reader.events(world))
+    events = next(iter(events_of(run_folder(place, "survey")).values()))
     without = [event for event in events if not isinstance(event.payload, Cost)]
     assert len(without) < len(events)
-    assert diverged(world, events, without) is None
-    assert diverged(world, events, without[:-1]) is not None
+    nothing: dict[str, bytes] = {}
+    assert diverged(events, without, nothing.__getitem__, nothing) is None
+    assert diverged(events, without[:-1], nothing.__getitem__, nothing) is not None
 
 
-def test_a_replay_writes_nothing(run: Path):
+def test_a_replay_writes_nothing(place: Path):
     """Every file of the run is as it was."""
+    run = run_folder(place, "survey")
     before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
-    assert isinstance(replay(run), Replayed)
+    replay(run)
     assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before

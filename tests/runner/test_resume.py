@@ -8,9 +8,10 @@ import pytest
 from tests.support.town import OwnParts, Ran, run_in_memory, town
 
 from perdure.base.chance import Stream
+from perdure.records.events import StimulusPublished
 from perdure.records.persona import PersonaState
 from perdure.records.presentation import Need, WorldDelta
-from perdure.records.registry import RunState, WorldState
+from perdure.records.registry import RunState, WorldDiverged, WorldState
 from perdure.records.request import ChatRequest, FailureCause, Vectors
 from perdure.runner.config import RunConfig
 from perdure.testing import ScriptedProvider
@@ -133,33 +134,140 @@ def test_personas_are_rebuilt_as_they_were_carried(undisturbed: Ran):
     assert undisturbed.result.state is RunState.COMPLETED
 
 
+class Reworded(Ranking):
+    """Steps as before, but for one letter of what is published at one tick."""
+
+    at = 1
+
+    def step(self, tick: int, *args: Any) -> WorldDelta:
+        delta = super().step(tick, *args)
+        if tick == self.at and delta.stimuli:
+            changed = [
+                type(s)(id=s.id, kind=s.kind, text=s.text + "!", claim=s.claim)
+                for s in delta.stimuli
+            ]
+            return type(delta)(tick=tick, stimuli=tuple(changed), presentations=delta.presentations)
+        return delta
+
+
+def go_on(config: RunConfig, world: Any, after: Ran, *, forced: bool = False) -> Ran:
+    """Continue a run, its worlds being of another class."""
+    parts = OwnParts(config, world=lambda _header: world())
+    provider = ScriptedProvider(answer, vectors=vectors)
+    return run_in_memory(config, provider, parts=parts, after=after, forced=forced)
+
+
+def divergences(ran: Ran) -> list[WorldDiverged]:
+    """List where worlds diverged, by the run log."""
+    return [row.payload for row in ran.run.log if isinstance(row.payload, WorldDiverged)]
+
+
 def test_a_world_that_steps_otherwise_is_named_with_its_first_difference():
     """A world whose code moved does not go on: the tick, the field, old and new value are named."""
     config = study()
     stopped = go(config, stopping_after(18))
     assert stopped.result.worlds[0].tick >= 1
 
-    class Moved(Ranking):
-        def step(self, tick: int, *args: Any) -> WorldDelta:
-            delta = super().step(tick, *args)
-            if tick == 1 and delta.stimuli:
-                changed = [
-                    type(s)(id=s.id, kind=s.kind, text=s.text + "!", claim=s.claim)
-                    for s in delta.stimuli
-                ]
-                return type(delta)(
-                    tick=tick, stimuli=tuple(changed), presentations=delta.presentations
-                )
-            return delta
-
-    parts = OwnParts(config, world=lambda _header: Moved())
-    again = run_in_memory(
-        config, ScriptedProvider(answer, vectors=vectors), parts=parts, after=stopped
-    )
+    again = go_on(config, Reworded, stopped)
     assert again.result.exit_status == 78
     assert "tick 1" in again.result.worlds[0].cause
     assert "stimuli[0].text" in again.result.worlds[0].cause
     assert again.result.worlds[0].state is not WorldState.COMPLETED
+
+
+def test_after_a_force_a_difference_is_recorded_and_the_world_goes_on():
+    """Where a forced world diverged is on record, and it goes on from the recorded turns."""
+    config = study()
+    stopped = go(config, stopping_after(18))
+    before = [stopped.events(place) for place in range(2)]
+    forced = go_on(config, Reworded, stopped, forced=True)
+    assert forced.result.state is RunState.COMPLETED
+    found = divergences(forced)
+    assert {row.world_id for row in found} <= {one.world_id for one in forced.result.worlds}
+    assert found
+    for row in found:
+        place = [one.world_id for one in forced.result.worlds].index(row.world_id)
+        seq = int(row.event.partition(":")[2])
+        payload = forced.events(place)[seq].payload
+        assert row.tick == forced.events(place)[seq].tick == 1
+        assert isinstance(payload, StimulusPublished)
+        assert row.wrong == (
+            f"stimuli[0].text was {payload.stimulus.text!r} and is {payload.stimulus.text + '!'!r}"
+        )
+    # What was recorded before is as it was.
+    for place, events in enumerate(before):
+        assert forced.events(place)[: len(events)] == events
+
+
+def test_a_divergence_is_recorded_once():
+    """However often a forced run is continued, each first difference is on record once."""
+    config = study()
+    stopped = go(config, stopping_after(18))
+    parts = OwnParts(config, world=lambda _header: Reworded())
+    again = run_in_memory(
+        config, stopping_after(4), parts=parts, after=stopped, forced=True, attempts_max=1
+    )
+    assert again.result.state is RunState.PARTIAL
+    first = divergences(again)
+    assert first
+    last = go_on(config, Reworded, again)
+    assert last.result.state is RunState.COMPLETED
+    assert divergences(last) == first
+
+
+def test_what_is_lived_after_a_force_must_come_out_the_same():
+    """A force forgives the ticks before it; one that was lived under it and differs is refused."""
+    config = study()
+    stopped = go(config, stopping_after(10))
+    parts = OwnParts(config, world=lambda _header: Ranking())
+    forced = run_in_memory(
+        config, stopping_after(12), parts=parts, after=stopped, forced=True, attempts_max=1
+    )
+    assert not divergences(forced)
+    tick = forced.result.worlds[0].tick
+    assert stopped.result.worlds[0].tick < tick < 5
+
+    class Later(Ranking):
+        def step(self, now: int, *args: Any) -> WorldDelta:
+            delta = super().step(now, *args)
+            kept = delta.presentations[: -1 if now == tick else None]
+            return type(delta)(tick=now, stimuli=delta.stimuli, presentations=kept)
+
+    refused = go_on(config, Later, forced)
+    assert refused.result.exit_status == 78
+    assert f"tick {tick}" in refused.result.worlds[0].cause
+    assert "presentations had" in refused.result.worlds[0].cause
+
+
+def test_other_needs_are_a_difference_too():
+    """A world that asks for more than is answered on record is named; forced, it goes on."""
+
+    class Asking(Ranking):
+        def needs(self, tick: int, turns: Any, plan: Any) -> tuple[Need, ...]:
+            more = (Need(purpose="more", texts=("x",), role="embed"),) if tick == 1 else ()
+            return (*super().needs(tick, turns, plan), *more)
+
+    config = study()
+    stopped = go(config, stopping_after(18))
+    refused = go_on(config, Asking, stopped)
+    assert "needs had 1 parts and has 2" in refused.result.worlds[0].cause
+    forced = go_on(config, Asking, go(config, stopping_after(18)), forced=True)
+    assert forced.result.state is RunState.COMPLETED
+    assert {row.wrong for row in divergences(forced)} == {"needs had 1 parts and has 2"}
+
+
+def test_a_world_that_gives_no_delta_when_stepping_again_has_failed():
+    """What a world returns instead of a delta is its own fault, and named, forced or not."""
+
+    class Empty(Ranking):
+        def step(self, tick: int, *args: Any) -> Any:
+            return None if tick == 1 else super().step(tick, *args)
+
+    config = study()
+    stopped = go(config, stopping_after(18))
+    failed = go_on(config, Empty, stopped, forced=True)
+    assert failed.result.exit_status == 1
+    assert failed.result.worlds[0].state is WorldState.FAILED
 
 
 def test_a_completed_run_is_left_alone(undisturbed: Ran):

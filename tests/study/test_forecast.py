@@ -10,7 +10,7 @@ from perdure.population import load_study
 from perdure.records.scenario import AgentSettings
 from perdure.records.usage import Price
 from perdure.study import Overrides
-from perdure.study.forecast import Forecast, Pace, call_costs, forecast
+from perdure.study.forecast import Forecast, Pace, call_costs, forecast, tick_cost
 from perdure.study.identity import expand
 
 
@@ -64,6 +64,26 @@ def test_a_priced_model_is_priced_by_its_tokens(write: Writer) -> None:
     assert result.cost_worst is not None
     assert result.cost_worst > result.cost
     assert result.attempts_worst == result.calls_worst * 6
+
+
+def test_the_ticks_of_a_study_cost_what_the_study_does(write: Writer) -> None:
+    """Tick by tick the forecast adds up; a part of a reflection counts as one in each tick."""
+    loaded = load_study(write(), overrides=Overrides(model="api"))
+    cells = expand(loaded.study, loaded.population)
+    whole = forecast(loaded.study, cells, personas=12)
+    turns, reflecting = whole.calls
+    ticks = [
+        tick_cost(loaded.study, cell.header.scenario, tick, personas=12)
+        for cell in cells
+        for tick in range(5)
+    ]
+    assert turns.typical_cost is not None
+    assert reflecting.typical_cost is not None
+    # Two waves, two exposures with 1.5 reflections expected at each, and a tick without anything.
+    each = 12 * turns.typical_cost, 6 * turns.typical_cost + 2 * reflecting.typical_cost
+    assert ticks == [each[0], each[1], each[1], each[0], 0] * 4
+    unpriced = load_study(write(), overrides=Overrides(model="api", model_name="other-1"))
+    assert tick_cost(unpriced.study, cells[0].header.scenario, 0, personas=12) is None
 
 
 def test_a_time_is_given_only_where_a_rate_is_known(write: Writer) -> None:

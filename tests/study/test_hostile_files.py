@@ -15,7 +15,7 @@ from tests.support.sample_study import PEOPLE, SAMPLE, Writer
 from perdure.base.errors import InvalidStudyError
 from perdure.population import load_study
 from perdure.records.study import Study
-from perdure.study import load
+from perdure.study import load, schema
 from perdure.study.findings import Findings
 from perdure.study.parse import parse
 
@@ -83,6 +83,51 @@ def test_a_path_that_leaves_the_folder_is_one_problem(write: Writer, file: str) 
     problems = problems_of(path)
     assert len(problems) == 1, problems
     assert problems[0].startswith(f"{path}:26: ")
+
+
+def test_declared_data_files_are_held_to_the_same(write: Writer) -> None:
+    """Every data file that is missing, elsewhere or no file is a problem, all listed at once."""
+    files = ["nowhere.csv", "../outside.csv", "/etc/passwd", "folder", "pipe", "link-out", "huge"]
+    files += ["people.csv", "./people.csv", "link-in"]
+    listed = "".join(f"  - {file}\n" for file in files)
+    text = SAMPLE.replace("horizon: 4", "horizon: x") + f"files:\n{listed}"
+    path = write(text)
+    folder = path.parent
+    (folder.parent / "outside.csv").write_text("1\n")
+    (folder / "folder").mkdir()
+    os.mkfifo(folder / "pipe")
+    (folder / "link-out").symlink_to(folder.parent / "outside.csv")
+    (folder / "link-in").symlink_to("people.csv")
+    with (folder / "huge").open("wb") as file:
+        file.truncate(schema.FILE_BYTES_MAX + 1)
+    first = text.count("\n", 0, text.index("files:")) + 2
+    says = [
+        "`nowhere.csv` does not exist",
+        "`../outside.csv` leads out of the study's folder",
+        "`/etc/passwd` is not a path below the study's folder",
+        "`folder` is a folder, not a file",
+        "`pipe` is not a regular file",
+        "`link-out` leads out of the study's folder by a link",
+        "`huge` is larger than 1,073,741,824 bytes",
+    ]
+    assert problems_of(path)[1:] == [
+        *(
+            f"{path}:{first + place}: The file {said}. Name a file that is there."
+            for place, said in enumerate(says)
+        ),
+        f"{path}:{first + 8}: The file `./people.csv` is there twice. Name it once.",
+    ]
+    sound = load_study(write(SAMPLE + "files: [people.csv, link-in]\n")).study
+    assert sound.files == ("people.csv", "link-in")
+    assert load_study(write(SAMPLE)).study.files == ()
+
+
+def test_data_files_have_a_limit(write: Writer) -> None:
+    """More files than are allowed, or something that is no path, are one problem each."""
+    many = write(SAMPLE + f"files: {[f'f{n}' for n in range(schema.FILES_MAX + 1)]}\n")
+    assert "`files` has 101 items" in problems_of(many)[0]
+    assert "`files` is not a list" in problems_of(write(SAMPLE + "files: people.csv\n"))[0]
+    assert "`files[0]` is" in problems_of(write(SAMPLE + "files: ['a\\b']\n"))[0]
 
 
 def test_a_link_inside_the_folder_is_followed(write: Writer) -> None:

@@ -79,6 +79,8 @@ def test_each_input_moves_its_own_hash_alone(loaded: Loaded) -> None:
     """Each input moves its own hash alone."""
     study = loaded.study
     before = input_hashes(study, loaded.population, loaded.held_out)
+    first = msgspec.structs.replace(study.ontology.attributes[0], determining=True)
+    determining = msgspec.structs.replace(study.ontology, attributes=(first,))
     changes = {
         "brief": msgspec.structs.replace(
             study, brief=msgspec.structs.replace(study.brief, title="x")
@@ -97,10 +99,22 @@ def test_each_input_moves_its_own_hash_alone(loaded: Loaded) -> None:
                 for role, spec in study.models.items()
             },
         ),
+        "currency": msgspec.structs.replace(study, currency="EUR"),
+        "ontology": msgspec.structs.replace(study, ontology=determining),
     }
     for name, changed in changes.items():
         after = input_hashes(changed, loaded.population, loaded.held_out)
         assert [key for key in before if before[key] != after[key]] == [name]
+
+
+def test_a_price_moves_the_settings(loaded: Loaded) -> None:
+    """P6: what a call costs is compared, with the settings."""
+    study = loaded.study
+    before = input_hashes(study, loaded.population, loaded.held_out)
+    priced = msgspec.structs.replace(study.models["tier_a"], price=Price(input_fresh=1, output=2))
+    moved = msgspec.structs.replace(study, models={**study.models, "tier_a": priced})
+    after = input_hashes(moved, loaded.population, loaded.held_out)
+    assert [key for key in before if before[key] != after[key]] == ["settings"]
 
 
 def test_how_a_model_is_reached_moves_no_hash(loaded: Loaded) -> None:

@@ -16,7 +16,7 @@ from perdure.inference.provider import Provider
 from perdure.inference.retry import RetryPolicy
 from perdure.records.events import Event
 from perdure.records.population import HeldOut, Population, PopulationManifest
-from perdure.records.registry import LogPayload
+from perdure.records.registry import LogPayload, Moved, RunForced
 from perdure.records.result import RunResult
 from perdure.records.scenario import AgentSettings, Header, ModelPin, Scenario, Variant
 from perdure.records.study import ModelSpec, PopulationSpec, Study
@@ -25,7 +25,7 @@ from perdure.runner.assembly import entry_for, parts_of
 from perdure.runner.config import RunConfig
 from perdure.runner.reconcile import reconcile
 from perdure.runner.session import Session, conduct
-from perdure.runner.spending import take_up
+from perdure.runner.spending import hold_to_budget
 from perdure.study.identity import expand
 from perdure.testing import ScriptedProvider, SkippingClock
 from perdure.testing.contracts import example_header, example_personas
@@ -130,10 +130,11 @@ def run_in_memory(
     attempts_max: int = 2,
     before: Callable[[Session], Awaitable[None]] | None = None,
     after: Ran | None = None,
+    forced: bool = False,
 ) -> Ran:
     """Run a study with in-memory parts around the real runner and the real inference host.
 
-    `after` is an earlier run of it, which is then continued.
+    `after` is an earlier run of it, which is then continued; `forced` past something, if so.
     """
 
     async def go() -> Ran:
@@ -162,9 +163,16 @@ def run_in_memory(
         calls = after.calls if after is not None else MemoryCalls()
         host = JournaledHost(inner, MemoryJournal(calls, registry.epoch))
         if after is not None:
-            await reconcile(host=host, registry=registry, reading=partitions, log=log, afresh=False)
+            await reconcile(
+                host=host, registry=registry, reading=partitions, log=log, afresh=forced
+            )
+            if forced:
+                heads = {one.world_id: partitions.head(one.world_id) for one in registry.worlds}
+                ticks = {name: head.tick for name, head in heads.items() if head is not None}
+                moved = Moved(name="plugins", was="a", now="b")
+                await registry.log(RunForced(moved=(moved,), ticks=ticks))
             log = tuple(row.payload for row in registry.run.log)
-        spending = await take_up(
+        spending = await hold_to_budget(
             config.study,
             cells,
             host,

@@ -9,8 +9,8 @@ import apsw
 import pytest
 from tests.support.runs import WORLDS, header
 
-from perdure.base.errors import DamagedRecordError, InternalError, StorageError
-from perdure.trace import paths
+from perdure.base.errors import DamagedRecordError, InternalError, StorageError, StorageFullError
+from perdure.trace import files, paths
 from perdure.trace.database import Database
 from perdure.trace.decoding import decode, decode_event, decode_log
 from perdure.trace.opening import open_new, open_reader
@@ -82,6 +82,27 @@ def test_leaving_the_log_may_fail_for_good() -> None:
 def test_leaving_the_log_may_have_to_wait(code: int) -> None:
     """A reader in the way is no failure."""
     assert not stand_in(pragma=code)[0].leave_wal()
+
+
+def test_leaving_the_log_may_have_to_wait_for_room() -> None:
+    """F7: a full disk in the way is no failure: the log is durable, and the next process tries."""
+    database, _ = stand_in(pragma=apsw.SQLITE_FULL)
+    assert not database.leave_wal()
+    database.execute("SELECT")
+
+
+def test_a_file_that_finds_no_inode_finds_no_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F7: SQLite only says that it cannot open a file; the disk says that it can hold no other."""
+    monkeypatch.setattr(files, "can_hold_another", lambda _: False)
+    with pytest.raises(StorageFullError):
+        stand_in(INSERT=apsw.SQLITE_CANTOPEN)[0].execute("INSERT")
+    with pytest.raises(StorageFullError):
+        open_new(tmp_path / "nowhere" / "x.db")
+    monkeypatch.setattr(files, "can_hold_another", lambda _: True)
+    with pytest.raises(StorageError, match="cannot be opened"):
+        open_new(tmp_path / "nowhere" / "x.db")
 
 
 def test_a_close_that_fails_is_ours() -> None:

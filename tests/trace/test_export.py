@@ -265,6 +265,7 @@ def test_a_failed_write_is_ours(
     with pytest.raises(ours):
         export(tmp_path)
     assert names_in(tmp_path / "export") == before
+    assert not list(tmp_path.glob("export.*")), "no half of the new one"
 
 
 def test_rows_are_written_in_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -295,6 +296,10 @@ def read_all(folder: Path, epoch: int = 2) -> list[object]:
         ("UPDATE ticks SET results = 40 WHERE id = 1", "tick row 1"),
         ("DELETE FROM ticks WHERE id = 2", "calls of no tick"),
         ("DELETE FROM lease", "must be there once"),
+        ("UPDATE lease SET epoch = 9", "head: A row of the call journal does not match its sum"),
+        ("UPDATE head SET writes = 1", "head: A row of the call journal does not match its sum"),
+        ("UPDATE head SET run = 'x'", "head: A row of the call journal does not match its sum"),
+        ("DELETE FROM head", "must be there once"),
         ("PRAGMA application_id = 7", "not a call journal"),
         ("PRAGMA user_version = 9", "formats up to"),
         ("CREATE TABLE more (x)", "tables are not"),
@@ -347,4 +352,57 @@ def test_a_reader_sees_one_moment_and_disturbs_nobody(tmp_path: Path) -> None:
     assert len(seen.calls) == 3
     call(file, slot, range(3, 5))
     assert len(read_journal(tmp_path)[0].calls) == 5
+    file.close()
+
+
+def test_the_journal_of_another_run_is_refused(tmp_path: Path) -> None:
+    """P9: calls of another run may have the same names, and are not this run's."""
+    JournalFile.create(tmp_path, 1, run="one").close()
+    with pytest.raises(DamagedRecordError, match="of another run"):
+        JournalFile.open(tmp_path, 2, run="two")
+    with pytest.raises(DamagedRecordError, match="of another run"):
+        read_journal(tmp_path, "two")
+    JournalFile.open(tmp_path, 2, run="one").close()
+
+
+def test_a_journal_that_lost_its_end_is_refused_and_kept(tmp_path: Path) -> None:
+    """F5: a log without its end is a sound journal to SQLite; the note beside it knows better."""
+    file = JournalFile.create(tmp_path, 1)
+    slot = open_slot(file)
+    call(file, slot, range(3))
+    file._database.close(keep_log=True)
+    log = tmp_path / f"{JOURNAL_NAME}-wal"
+    for size in (0, 40, log.stat().st_size // 2):
+        folder = tmp_path / str(size)
+        folder.mkdir()
+        for path in tmp_path.glob(f"{JOURNAL_NAME}*"):
+            shutil.copy(path, folder)
+        os.truncate(folder / log.name, size)
+        with pytest.raises(DamagedRecordError, match="has lost its end"):
+            read_journal(folder)
+        with pytest.raises(DamagedRecordError, match="has lost its end"):
+            JournalFile.open(folder, 2)
+        assert (folder / log.name).stat().st_size == size, "left as it was found"
+
+
+def test_a_page_that_nothing_uses_is_checked_too(tmp_path: Path) -> None:
+    """Damage is found when a journal is taken up, not when it is written on later."""
+    filled(tmp_path)
+    path = tmp_path / JOURNAL_NAME
+    data = bytearray(path.read_bytes())
+    # The first page of a table with rows: its count of cells.
+    place = next(
+        start for start in range(4_096, len(data), 4_096) if data[start] == 0x0D and data[start + 4]
+    )
+    data[place + 4] -= 1
+    path.write_bytes(data)
+    with pytest.raises(DamagedRecordError):
+        JournalFile.open(tmp_path, 2)
+
+
+def test_a_journal_says_since_when_it_holds_every_call(tmp_path: Path) -> None:
+    """What came before it is not in it, however often it is opened."""
+    JournalFile.create(tmp_path, 4, since=4).close()
+    file = JournalFile.open(tmp_path, 5)
+    assert (file.since, file.epoch) == (4, 5)
     file.close()

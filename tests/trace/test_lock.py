@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from perdure.base.errors import EXIT_HELD, HeldError, StorageError
@@ -51,16 +54,55 @@ def test_a_lock_is_held_until_it_is_released(tmp_path: Path) -> None:
 
 
 def test_the_loser_is_told_who_holds_it(tmp_path: Path) -> None:
-    """P7: a second governor is refused with the process, the host, and exit status 73."""
+    """P7: a second governor is refused with process, host and time, and exit status 73."""
     held = acquire(tmp_path)
     with pytest.raises(HeldError) as caught:
         acquire(tmp_path)
-    assert f"process {os.getpid()}" in str(caught.value)
+    said = f"process {os.getpid()} on {socket.gethostname()}, since 1970-01-01 00:16:40 UTC"
+    assert said in str(caught.value)
     assert caught.value.exit_status == EXIT_HELD
     (tmp_path / LOCK_NAME).write_bytes(b"")
     with pytest.raises(HeldError, match="left no note"):
         acquire(tmp_path)
     held.release()
+
+
+def gone_process() -> int:
+    """Give the id of a process that was, and is no more."""
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        process.wait()
+    return process.pid
+
+
+@pytest.mark.parametrize(
+    ("note", "says"),
+    [
+        ({"pid": None, "host": None, "started_s": 5.0}, "it left no note"),
+        ({"pid": None, "host": "elsewhere", "started_s": 5.0}, "on elsewhere, since 1970-01-01"),
+        ({"pid": 1, "host": None, "started_s": 1e300}, f"process 1 on {socket.gethostname()})"),
+        ({"pid": -1, "host": "a\x1b[2Jb", "started_s": 5.0}, r"process -1 on a\x1b[2Jb"),
+        ({"pid": 2**70, "host": None, "started_s": 5.0}, "it left no note"),
+    ],
+)
+def test_a_note_is_believed_only_while_it_can_be_true(
+    tmp_path: Path, note: dict[str, object], says: str
+) -> None:
+    """The note of a killed process of this host, still there under its successor, names nobody."""
+    held = acquire(tmp_path)
+    if note["pid"] is None:
+        note["pid"] = gone_process()
+    note["host"] = note["host"] or socket.gethostname()
+    (tmp_path / LOCK_NAME).write_text(json.dumps(note))
+    with pytest.raises(HeldError) as caught:
+        acquire(tmp_path)
+    assert says in str(caught.value)
+    held.release()
+
+
+def test_a_lock_that_was_given_back_names_nobody(tmp_path: Path) -> None:
+    """The next holder is never mistaken for the one before, who is still alive."""
+    acquire(tmp_path).release()
+    assert read_holder(tmp_path) is None
 
 
 def test_a_glance_at_the_lock_does_not_refuse_a_governor(
@@ -194,3 +236,21 @@ def test_one_of_many_racers_wins(tmp_path: Path) -> None:
     for racer in racers:
         racer.communicate("done\n")
     assert sorted(said) == ["lost", "lost", "lost", "won"]
+
+
+def test_a_note_of_one_who_is_gone_names_nobody(tmp_path: Path) -> None:
+    """Who holds a run is never said to be one who held it before and is dead, or let it go."""
+    acquire(tmp_path).release()
+    assert read_holder(tmp_path) is None
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        ended.wait()
+    held = acquire(tmp_path)
+    note = lock.Holder(pid=ended.pid, host=socket.gethostname(), started_s=0.0)
+    (tmp_path / LOCK_NAME).write_bytes(msgspec.json.encode(note))
+    with pytest.raises(HeldError, match="left no note"):
+        acquire(tmp_path)
+    elsewhere = lock.Holder(pid=ended.pid, host="another-machine", started_s=0.0)
+    (tmp_path / LOCK_NAME).write_bytes(msgspec.json.encode(elsewhere))
+    with pytest.raises(HeldError, match=f"process {ended.pid} on another-machine"):
+        acquire(tmp_path)
+    held.release()

@@ -17,15 +17,19 @@ from perdure.base.errors import (
     StorageFullError,
 )
 from perdure.records.events import Head
-from perdure.records.registry import RunOpened, RunPaused
+from perdure.records.registry import RunOpened, RunPaused, TickDiscarded
 from perdure.trace import registry_file
+from perdure.trace.database import Database
+from perdure.trace.partition_file import claim
 from perdure.trace.reader import RunReader
 from perdure.trace.registry import Registry
 from perdure.trace.registry_file import REGISTRY_NAME, RegistryFile
 from perdure.trace.registry_rows import held_out_hash, population_hash
 from perdure.trace.reserve import RESERVE_BYTES, RESERVE_NAME
+from perdure.trace.run_log import INSERT_LOG
 
 PAUSED = RunPaused(cause="the disk is full", exit_status=75)
+LEFT_OPEN = RunPaused(cause="the disk is full", exit_status=75, holds_open=True)
 
 
 def create(folder: Path) -> RegistryFile:
@@ -155,6 +159,89 @@ def test_room_is_put_aside_and_given_up_for_the_log(
     again = RegistryFile.open(tmp_path)
     assert kept.stat().st_size == RESERVE_BYTES
     again.close()
+
+
+def test_only_the_last_word_of_a_run_uses_the_room_put_aside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F7: a row that is not the last one finds no room, so that the last one does."""
+    registry = create(tmp_path)
+    kept = tmp_path / RESERVE_NAME
+
+    def full(*_: object) -> None:
+        raise StorageFullError("full")
+
+    monkeypatch.setattr(RegistryFile, "_write", full)
+    for row in (TickDiscarded(world_id="w", tick=0, epoch=1), RunOpened(epoch=2)):
+        with pytest.raises(StorageFullError):
+            registry.log(row)
+        with pytest.raises(StorageFullError):
+            registry.log_together([row])
+    assert kept.exists()
+    with pytest.raises(StorageFullError):
+        registry.log(PAUSED)
+    assert not kept.exists()
+    monkeypatch.undo()
+    registry.close()
+
+
+@pytest.mark.parametrize("left", [None, PAUSED, LEFT_OPEN])
+def test_a_run_that_finds_no_room_to_be_opened_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: RunPaused | None
+) -> None:
+    """F7: taken up on a full disk, a run is paused, and what was open before it stays so."""
+    registry = create(tmp_path)
+    if left is not None:
+        registry.log(left)
+    registry.close()
+    kept = tmp_path / RESERVE_NAME
+
+    def full_while_reserved(database: Any, epoch: int) -> None:
+        if kept.exists():
+            raise StorageFullError("The disk is full.")
+        claim(database, epoch)
+
+    monkeypatch.setattr(registry_file, "claim", full_while_reserved)
+    with pytest.raises(StorageFullError):
+        RegistryFile.open(tmp_path)
+    monkeypatch.undo()
+    with RunReader.open(tmp_path) as reader:
+        *_, opened, paused = reader.log
+    assert opened == RunOpened(epoch=2)
+    assert paused == RunPaused(
+        cause="The disk is full.", exit_status=75, holds_open=left is not PAUSED
+    )
+    again = RegistryFile.open(tmp_path)
+    assert again.epoch == 3
+    again.close()
+
+
+def test_rows_that_belong_together_are_written_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """P2: all of them or none; notes of worlds go with the row that they follow from."""
+    registry = create(tmp_path)
+    rows = [TickDiscarded(world_id=str(tick), tick=tick, epoch=1) for tick in range(3)]
+    real = Database.execute
+    left = [3]
+
+    def third_fails(self: Database, sql: str, values: Any = ()) -> None:
+        if sql == INSERT_LOG:
+            left[0] -= 1
+            if not left[0]:
+                raise StorageFullError("full")
+        real(self, sql, values)
+
+    monkeypatch.setattr(Database, "execute", third_fails)
+    with pytest.raises(StorageFullError):
+        registry.log_together(rows)
+    monkeypatch.undo()
+    with RunReader.open(tmp_path) as reader:
+        assert len(reader.log) == 1
+    assert registry.log_together(rows).seq == 3
+    registry.close()
+    with RunReader.open(tmp_path) as reader:
+        assert list(reader.log[1:]) == rows
 
 
 def test_without_a_reserve_a_full_disk_is_said(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from perdure.agent.facts import facts_of
-from perdure.agent.persona import PersonaAgent
+from perdure.agent.persona import AGENT_VERSION, PersonaAgent
 from perdure.agent.port import Agent, CallFailedError, JobModels, Models
 from perdure.agent.state import advance, advance_by
 
 __all__ = [
+    "AGENT_VERSION",
     "Agent",
     "CallFailedError",
     "JobModels",

@@ -32,6 +32,10 @@ from perdure.records.presentation import Plan, Stimulus, TurnJob
 from perdure.records.record import Record
 from perdure.records.scenario import Header
 
+# Raised whenever this agent would word a prompt, remember or reflect otherwise than it did. Every
+# record says under which version it was made, and comes out the same under that version alone.
+AGENT_VERSION = 1
+
 # Enough for a tick of 1,000 personas to be one round of calls; the rest waits its turn.
 WORKERS_MAX = 1_024
 

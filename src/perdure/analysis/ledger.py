@@ -10,21 +10,27 @@ from perdure.analysis.outside import Outside, outside
 from perdure.analysis.source import RecordSource
 from perdure.records.events import Cost
 from perdure.records.record import Record
+from perdure.records.registry import WorldEntry, WorldOutcome
 from perdure.records.study import Study
+from perdure.trace.forced import study_in_force
 
 
 class WorldCost(Record):
     """One world: the sum from its events, beside what the registry says of it.
 
-    `agrees` holds if the registry's amount and count of unknown amounts are the summed ones.
+    The registry's note is as of `registry_tick`; the record may have gone on since, in a run that
+    is live or was killed. `agrees` holds if its amount and count of unknown amounts are `noted`,
+    the sum up to that tick.
     """
 
     world_id: str
     scenario: str
     seed: int
     sum: CostSum
+    registry_tick: int
     registry_amount: int
     registry_unknown: int
+    noted: CostSum
     agrees: bool
 
 
@@ -55,37 +61,47 @@ def build_ledger(source: RecordSource) -> Ledger:
     """
     lines: list[CostLine] = []
     worlds: list[WorldCost] = []
+    # The notes come first: what they count is then in the events, also where a run goes on.
     outcomes = source.outcomes
     for world in source.worlds:
-        book = CostBook(world.world_id)
-        for event in source.events(world.world_id, ("cost",)):
-            if isinstance(event.payload, Cost):
-                book.add(event.payload)
-        mine = book.lines()
+        noted = outcomes.get(world.world_id) or WorldOutcome(world_id=world.world_id)
+        mine, cost = _cost_of(source, world, noted)
         lines.extend(mine)
-        summed = total(mine)
-        outcome = outcomes.get(world.world_id)
-        amount, unknown = (outcome.cost, outcome.unknown_costs) if outcome else (0, 0)
-        worlds.append(
-            WorldCost(
-                world_id=world.world_id,
-                scenario=world.scenario,
-                seed=world.replicate_seed,
-                sum=summed,
-                registry_amount=amount,
-                registry_unknown=unknown,
-                agrees=(amount, unknown) == (summed.amount, summed.unknown),
-            )
-        )
+        worlds.append(cost)
     return Ledger(
         run_id=source.entry.run_id,
         currency=source.entry.currency,
-        answered_by=answered_by(msgspec.json.decode(source.entry.study, type=Study).models),
+        answered_by=answered_by(
+            msgspec.json.decode(study_in_force(source.entry, source.log), type=Study).models
+        ),
         total=total(lines),
         by_purpose=by(lines, lambda key: key.purpose),
         by_model=by(lines, lambda key: key.model),
         by_world=tuple(worlds),
         by_source=by(lines, lambda key: key.source),
-        outside=outside(source.log, source.journal),
+        outside=outside(source.log, source.journal, source.journal_fault),
         agrees=all(world.agrees for world in worlds),
+    )
+
+
+def _cost_of(
+    source: RecordSource, world: WorldEntry, noted: WorldOutcome
+) -> tuple[tuple[CostLine, ...], WorldCost]:
+    book, then = CostBook(world.world_id), CostBook(world.world_id)
+    for event in source.events(world.world_id, ("cost",)):
+        if isinstance(event.payload, Cost):
+            book.add(event.payload)
+            if event.tick <= noted.tick:
+                then.add(event.payload)
+    lines, up_to_note = book.lines(), total(then.lines())
+    return lines, WorldCost(
+        world_id=world.world_id,
+        scenario=world.scenario,
+        seed=world.replicate_seed,
+        sum=total(lines),
+        registry_tick=noted.tick,
+        registry_amount=noted.cost,
+        registry_unknown=noted.unknown_costs,
+        noted=up_to_note,
+        agrees=(noted.cost, noted.unknown_costs) == (up_to_note.amount, up_to_note.unknown),
     )

@@ -12,7 +12,7 @@ from perdure.records.registry import (
     LogPayload,
     TickDiscarded,
 )
-from perdure.trace.sittings import last_end
+from perdure.trace.sittings import JournalLoss, journal_losses, may_hold_open
 
 LOST = "lost"
 ORPHANED = "orphaned"
@@ -26,7 +26,7 @@ MEANING = {
     ORPHANED: ("attempt", "answered and not needed by the record"),
     KEPT: ("attempt", "kept in the call journal for ticks that are open"),
     UNSETTLED: ("attempt", "sent, with no answer in the call journal"),
-    ESTIMATED: ("tick", "lost with the calls that it had made, at an estimate"),
+    ESTIMATED: ("tick", "that may have been open when the call journal was lost, at an estimate"),
 }
 
 
@@ -43,9 +43,10 @@ class Outside(Record):
     """What is in no closed tick: the sum of known amounts, and how many amounts are unknown.
 
     `attempts` counts attempts: a call may take several. `discarded` counts the ticks that were open
-    when the run was killed. `open` says that the run has not ended by itself and has no call
-    journal, so that calls of open ticks, if there are any, are not on record: what they cost is
-    unknown, not zero.
+    when the run was killed. `open` says that ticks may be open and that there is no call journal
+    that can be used, so that their calls, if there are any, are not on record: what they cost is
+    unknown, not zero. `journal_fault` says why it cannot be used; empty if it can, or is missing.
+    `losses` lists the call journals that were lost, each with what is estimated for it.
     """
 
     attempts: int
@@ -54,12 +55,17 @@ class Outside(Record):
     discarded: int
     open: bool
     parts: tuple[OutsidePart, ...]
+    journal_fault: str = ""
+    losses: tuple[JournalLoss, ...] = ()
 
 
-def outside(log: Sequence[LogPayload], journal: Sequence[OpenTick] | None = None) -> Outside:
+def outside(
+    log: Sequence[LogPayload], journal: Sequence[OpenTick] | None = None, fault: str = ""
+) -> Outside:
     """Sum what a run log and a call journal say of calls outside closed ticks.
 
-    `journal` holds the open ticks that are in no record yet; None if the run has no journal.
+    `journal` holds the open ticks that are in no record yet; None if the run has no journal, or
+    none that can be used: `fault` says why not.
     """
     parts = tuple(part for part in (*_logged(log), *_journaled(log, journal or ())) if part.count)
 
@@ -70,9 +76,11 @@ def outside(log: Sequence[LogPayload], journal: Sequence[OpenTick] | None = None
         attempts=counted("attempt"),
         amount=sum(part.amount for part in parts),
         unknown=sum(part.unknown for part in parts),
-        discarded=sum(isinstance(row, TickDiscarded) for row in log),
-        open=journal is None and last_end(log) is None,
+        discarded=sum(isinstance(row, TickDiscarded) and not row.journal_lost for row in log),
+        open=journal is None and may_hold_open(log),
         parts=parts,
+        journal_fault=fault,
+        losses=journal_losses(log),
     )
 
 
@@ -85,10 +93,13 @@ def _logged(log: Sequence[LogPayload]) -> Iterable[OutsidePart]:
             amount=sum(row.cost for row in rows),
             unknown=sum(row.unknown_costs for row in rows),
         )
-    estimates = [
-        row.estimate for row in log if isinstance(row, TickDiscarded) and row.estimate is not None
-    ]
-    yield OutsidePart(kind=ESTIMATED, count=len(estimates), amount=sum(estimates), unknown=0)
+    losses = journal_losses(log)
+    yield OutsidePart(
+        kind=ESTIMATED,
+        count=sum(loss.ticks for loss in losses),
+        amount=sum(loss.amount for loss in losses),
+        unknown=sum(loss.unknown for loss in losses),
+    )
 
 
 def _journaled(log: Sequence[LogPayload], journal: Sequence[OpenTick]) -> Iterable[OutsidePart]:

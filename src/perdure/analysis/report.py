@@ -30,6 +30,7 @@ from perdure.records.record import Record
 from perdure.records.registry import RungAt, WorldOutcome, WorldState
 from perdure.records.scenario import Question, Scenario
 from perdure.records.study import Study
+from perdure.trace.forced import Marks, marks
 from perdure.trace.rungs import budget_in_force, rungs_of
 
 BRIER = (
@@ -94,7 +95,8 @@ class Report(Record):
 
     `questions` has the answers to every closed question at every tick; `predictions` compares those
     to the outcome's question, at every wave, with the real values. `budget` is the one in force,
-    `rungs` all that the run took of its ladder.
+    `rungs` all that the run took of its ladder. `marks` says what the run was forced past: what it
+    found is then no longer the work of one study and one program.
     """
 
     run_id: str
@@ -115,6 +117,7 @@ class Report(Record):
     budget: Budget
     rungs: tuple[RungAt, ...]
     notes: dict[str, str]
+    marks: Marks
 
 
 class _Frame(Record):
@@ -166,7 +169,7 @@ def build_report(source: RecordSource, *, grouped_by: str = "") -> Report:
     outcomes = source.outcomes
     worlds = tuple(_world_line(outcomes.get(r.world.world_id), r) for r in readings)
     spent = total(lines)
-    beside = outside(source.log, source.journal)
+    beside = outside(source.log, source.journal, source.journal_fault)
     return Report(
         run_id=source.entry.run_id,
         study=study.name,
@@ -204,6 +207,7 @@ def build_report(source: RecordSource, *, grouped_by: str = "") -> Report:
         budget=budget_in_force(study.budget, source.log),
         rungs=rungs_of(source.log),
         notes={"brier": BRIER, "yardstick": YARDSTICK, "change": SPREAD},
+        marks=marks(source.log),
     )
 
 

@@ -40,6 +40,11 @@ class RecordSource(Protocol):
         ...
 
     @property
+    def journal_fault(self) -> str:
+        """Why there is none though a file has its name; empty otherwise."""
+        ...
+
+    @property
     def personas(self) -> Sequence[Persona]:
         """The population in its order."""
         ...

@@ -27,6 +27,7 @@ from perdure.records.registry import (
     WorldState,
 )
 from perdure.records.study import Study
+from perdure.trace.forced import Marks, marks, study_in_force
 from perdure.trace.rungs import budget_in_force, rungs_of
 from perdure.trace.sittings import last_end
 
@@ -63,7 +64,8 @@ class Standing(Record):
     """Where a run stands. `cause` says why it is not completed, if something is known of it.
 
     Turns, calls and cost are those of closed ticks; what was called beside them is `outside`.
-    `budget` is the one in force, `rungs` all that the run took of its ladder.
+    `budget` is the one in force, `rungs` all that the run took of its ladder. `marks` says what the
+    run was forced past. `answered_by` names the models that are asked now.
     """
 
     run_id: str
@@ -83,6 +85,7 @@ class Standing(Record):
     currency: str
     outside: Outside
     budget: Budget
+    marks: Marks
     rungs: tuple[RungAt, ...] = ()
 
 
@@ -94,8 +97,12 @@ def standing(
     *,
     held: bool,
     journal: Sequence[OpenTick] | None = None,
+    journal_fault: str = "",
 ) -> Standing:
-    """Say where a run stands. `held` is whether a process holds the run's lock now."""
+    """Say where a run stands. `held` is whether a process holds the run's lock now.
+
+    `journal` and `journal_fault` are as in `outside`.
+    """
     lines = tuple(_world(world, outcomes.get(world.world_id)) for world in worlds)
     state, cause, exit_status = _state(lines, log, held=held)
     study = msgspec.json.decode(entry.study, type=Study)
@@ -104,7 +111,7 @@ def standing(
         state=state,
         cause=cause,
         exit_status=exit_status,
-        answered_by=answered_by(study.models),
+        answered_by=answered_by(msgspec.json.decode(study_in_force(entry, log), type=Study).models),
         worlds=lines,
         worlds_completed=sum(line.state is WorldState.COMPLETED for line in lines),
         ticks=sum(line.horizon for line in lines),
@@ -115,7 +122,8 @@ def standing(
         cost=sum(line.cost for line in lines),
         unknown_costs=sum(line.unknown_costs for line in lines),
         currency=entry.currency,
-        outside=outside(log, journal),
+        outside=outside(log, journal, journal_fault),
+        marks=marks(log),
         budget=budget_in_force(study.budget, log),
         rungs=rungs_of(log),
     )

@@ -61,19 +61,26 @@ def gaps(
     for part in questions:
         found.extend(_score_gaps(part))
     found.extend(_turn_gaps(readings))
+    found.extend(_cost_gaps(cost, beside))
+    return tuple(found)
+
+
+def _cost_gaps(cost: CostSum, beside: Outside) -> Iterable[Gap]:
     if cost.unknown:
         why = "the amount of these attempts is unknown"
-        found.append(Gap(what="cost", why=why, count=cost.unknown, of=cost.attempts))
+        yield Gap(what="cost", why=why, count=cost.unknown, of=cost.attempts)
     if cost.usage_unknown:
         why = "no token counts were reported for these attempts"
-        found.append(Gap(what="tokens", why=why, count=cost.usage_unknown, of=cost.attempts))
+        yield Gap(what="tokens", why=why, count=cost.usage_unknown, of=cost.attempts)
     if beside.unknown:
-        why = "the amount of these attempts outside closed ticks is unknown"
-        found.append(Gap(what="cost", why=why, count=beside.unknown, of=0))
+        why = "what these attempts or ticks outside closed ticks cost is unknown"
+        yield Gap(what="cost", why=why, count=beside.unknown, of=0)
+    if estimated := sum(loss.ticks for loss in beside.losses):
+        why = "these ticks may have been open when the call journal was lost: an estimate"
+        yield Gap(what="cost", why=why, count=estimated, of=0)
     if beside.open:
         why = "the run has not ended, and calls of open ticks are not on record"
-        found.append(Gap(what="cost", why=why, count=0, of=0))
-    return tuple(found)
+        yield Gap(what="cost", why=why, count=0, of=0)
 
 
 def _answer_gaps(row: TickShares, question: str) -> Iterable[Gap]:

@@ -6,6 +6,14 @@ import asyncio
 import time
 from typing import Protocol
 
+# Read when a program first loads this file, which is among the first that it loads of ours.
+_STARTED_S = time.time()  # noqa: TID251 - this file is the one that may
+
+
+def started_s() -> float:
+    """Give the wall-clock time at which this program began, about, in seconds since 1970."""
+    return _STARTED_S
+
 
 class Clock(Protocol):
     """A clock, real or a test's."""

@@ -13,6 +13,9 @@ from perdure.base.errors import InternalError
 
 POINTS: dict[str, str] = {
     "run.created": "the registry is on disk, no world has a partition",
+    "journal.set-aside": "a call journal that cannot be used is out of the way, no other is there",
+    "journal.begun": "a new call journal is there, the run log does not say that one was lost",
+    "journal.noted": "the run log says that a call journal was lost, the new one is empty",
     "partition.before-rename": "a partition is complete under its temporary name",
     "partition.born": "a partition has its name, its registry row does not say so yet",
     "tick.opened": "the plan is fixed, no call of the tick was made",

@@ -9,6 +9,9 @@ import typer
 
 StudyFile = Annotated[Path, typer.Argument(metavar="STUDY", help="The study file (YAML).")]
 RunFolder = Annotated[Path, typer.Argument(metavar="DIR", help="The run's folder.")]
+MovedStudy = Annotated[
+    Path | None, typer.Option("--study", metavar="PATH", help="The study file, if it moved.")
+]
 Json = Annotated[
     bool, typer.Option("--json", help="One JSON document on stdout, and nothing else.")
 ]

@@ -11,6 +11,7 @@ from perdure.analysis.outside import MEANING, Outside
 from perdure.base.money import show
 from perdure.cli.figures import UNKNOWN, count, plural, spend
 from perdure.cli.tables import heading, paragraph, table
+from perdure.trace.sittings import JournalLoss
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -75,11 +76,38 @@ def outside_parts(beside: Outside, currency: str, *, total: str = "") -> Iterato
             yield paragraph(f"{plural(part.count, noun)} {why}: {cost}", indent=2)
     if beside.discarded:
         yield paragraph(f"{plural(beside.discarded, 'tick')} discarded when the run was killed.")
+    for loss in beside.losses:
+        yield paragraph(loss_text(loss, currency), style="bold")
+    if beside.journal_fault:
+        yield paragraph(
+            f"\nThe call journal cannot be used: {beside.journal_fault} When the run is continued, "
+            "it is set aside.",
+            style="bold",
+        )
     if beside.open:
         yield paragraph(
             "\nThe run has not ended: calls of ticks that are open, or were when it was killed, "
             "are not on record. What they cost is unknown, not zero."
         )
+
+
+def loss_text(loss: JournalLoss, currency: str) -> str:
+    """Say that a call journal was lost, and what is counted for it."""
+    if not loss.ticks:
+        return f"{lost_journal(loss)} Nothing is counted for it."
+    return (
+        f"{lost_journal(loss)} Their calls are made again; what was paid for them before is counted"
+        f" at an estimate: {spend(loss.amount, loss.unknown, currency)}."
+    )
+
+
+def lost_journal(loss: JournalLoss) -> str:
+    """Say that a call journal was lost, where it is kept, and what may have been open then."""
+    lost = loss.lost
+    why = f": {lost.why}" if lost.why else ""
+    kept = f"could not be used, and is kept as {lost.file}{why}" if lost.file else "was missing"
+    ticks = plural(loss.ticks, "tick") if loss.ticks else "No tick"
+    return f"The call journal {kept.removesuffix('.')}. {ticks} may have been open then."
 
 
 def outside_line(beside: Outside) -> str:
@@ -94,9 +122,10 @@ def _agreement(ledger: Ledger) -> Iterator[RenderableType]:
     for world in ledger.by_world:
         if not world.agrees:
             said = spend(world.registry_amount, world.registry_unknown, ledger.currency)
-            found = spend(world.sum.amount, world.sum.unknown, ledger.currency)
+            found = spend(world.noted.amount, world.noted.unknown, ledger.currency)
             yield paragraph(
-                f"\nWorld {world.world_id}: the registry says {said}, the record sums to {found}.",
+                f"\nWorld {world.world_id}, up to tick {world.registry_tick}: the registry says"
+                f" {said}, the record sums to {found}.",
                 style="bold",
             )
 

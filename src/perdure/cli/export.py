@@ -24,6 +24,9 @@ scenario, seed, tick, wave, persona, question, answer, choice, unscorable, failu
 cost_nano, tokens_output. `wave` counts the survey waves from 0; `tick` is when the
 turn was. docs/export.md lists every column. Reads in pandas, Polars and DuckDB.
 
+A run that is not at its end, live or not, is exported as far as it has come; the
+manifest then says `finished: false`, and where each world ends.
+
 The real values that the study holds out are left out, so that no table has them
 beside the answers by mistake. --with-held-out writes them to held_out.parquet.
 
@@ -70,7 +73,10 @@ def _parts(manifest: Manifest, target: str, manifest_name: str) -> Iterator[Rend
     from perdure.cli.figures import count  # noqa: PLC0415 - heavy
     from perdure.cli.tables import digests, paragraph, table  # noqa: PLC0415 - heavy
 
-    yield paragraph(f"Exported to {target}\n", style="bold")
+    yield paragraph(f"Exported to {target}", style="bold")
+    if not manifest.finished:
+        yield paragraph("The run is not at its end: this is what it had recorded when it was read.")
+    yield paragraph("")
     tables: dict[str, int] = {}
     for path, file in manifest.files.items():
         name = path.partition("/")[0]

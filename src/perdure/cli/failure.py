@@ -8,6 +8,7 @@ from perdure.base.errors import (
     EXIT_BUG,
     InternalError,
     InvalidStudyError,
+    MovedError,
     PerdureError,
     StopRequestedError,
 )
@@ -31,6 +32,7 @@ def as_text(error: PerdureError) -> str:
 def as_document(error: PerdureError) -> dict[str, Any]:
     """Write an error as data, for `--json`."""
     problems = error.problems if isinstance(error, InvalidStudyError) else ()
+    moved = error if isinstance(error, MovedError) else MovedError("")
     return {
         "error": {
             "code": error.code,
@@ -47,6 +49,8 @@ def as_document(error: PerdureError) -> dict[str, Any]:
                 }
                 for problem in problems
             ],
+            "moved": list(moved.moved),
+            "diffs": list(moved.diffs),
         }
     }
 

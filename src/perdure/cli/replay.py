@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from perdure.base.errors import EXIT_DONE, EXIT_MOVED
-from perdure.cli.arguments import Json, RunFolder
+from perdure.cli.arguments import Json, MovedStudy, RunFolder
 from perdure.cli.command import PlainCommand
 
 if TYPE_CHECKING:
@@ -21,8 +21,10 @@ Drive a finished or paused run again, with no model call, and compare every even
 
 Worlds step again under the recorded plans, agents act again on the recorded
 replies. The first event that comes out otherwise is named, with its field, old and
-new value (exit code 78): the code moved since, or it is not deterministic. Nothing
-is written. The study's own world and agent are loaded from where the study was.
+new value (exit code 78): the code moved since, or it is not deterministic. What
+moved is named too. Nothing is written. The study's own world and agent are loaded
+from where the study is, as `resume` finds it. Of a run that was forced past other
+inputs, each tick is driven under the inputs it had.
 
 \b
 Example:
@@ -35,7 +37,7 @@ def register(app: typer.Typer) -> None:
     app.command("replay", help=HELP, cls=PlainCommand)(replay)
 
 
-def replay(folder: RunFolder, *, json: Json = False) -> int:
+def replay(folder: RunFolder, *, study: MovedStudy = None, json: Json = False) -> int:
     """Drive a record again; the exit status says whether it came out the same.
 
     Raises:
@@ -49,7 +51,7 @@ def replay(folder: RunFolder, *, json: Json = False) -> int:
     from perdure.runner.replay import replay as drive_again  # noqa: PLC0415 - heavy
 
     require_run(folder)
-    replayed = drive_again(folder)
+    replayed = drive_again(folder, study_file=study)
     if json:
         write_json(replayed)
     else:
@@ -66,7 +68,10 @@ def _parts(replayed: Replayed, folder: str) -> Iterator[RenderableType]:
     for world in replayed.worlds:
         if world.divergence is not None:
             yield paragraph(f"{world.divergence.event}: {world.divergence.wrong}")
-    if replayed.diverged:
-        yield paragraph("The code moved since, or it is not deterministic.\n")
+            if world.divergence.forced:
+                past = ", ".join(world.divergence.forced)
+                yield paragraph(f"It was made before the run was forced past {past}.", indent=2)
+    if replayed.causes:
+        yield paragraph(" ".join(replayed.causes) + "\n")
     rows = [[world.world_id, count(world.ticks), count(world.events)] for world in replayed.worlds]
     yield table(["world", "ticks the same", "events the same"], rows, ids=1)

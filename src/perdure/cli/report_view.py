@@ -16,6 +16,7 @@ from perdure.cli.budget_view import standing_parts
 from perdure.cli.cost_view import cost_table, outside_line, outside_parts
 from perdure.cli.figures import count, percent, plural, points, score, spend, spread
 from perdure.cli.headline_view import headlines
+from perdure.cli.marks_view import mark_parts
 from perdure.cli.questions_view import denominators, exposure_parts, wave_parts
 from perdure.cli.tables import fits, heading, paragraph, table, verbatim
 
@@ -29,6 +30,9 @@ def report_parts(report: Report, folder: str) -> Iterator[RenderableType]:
     yield verbatim(f"{folder}, run {report.run_id}, {report.state}")
     if report.partial:
         yield paragraph(f"\n{report.partial}", style="bold")
+    if report.marks.forced:
+        yield paragraph("")
+        yield from mark_parts(report.marks)
     yield heading("In short")
     for line in headlines(report):
         yield paragraph(line, indent=2)

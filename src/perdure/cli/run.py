@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from perdure.records.result import RunResult
+    from perdure.runner.notice import Said
     from perdure.study import Overrides
 
 NEXT = (
@@ -53,6 +54,9 @@ is refused. It is always safe to repeat. The model is the study's own unless
 --model says otherwise; the baseline is a rule, free and offline. A model whose
 price is not known is refused: see docs/budget.md.
 
+If something moved that decides an unfinished run, all of it is named and nothing is
+done (exit code 78). --force NAME goes on past one of them, as in `perdure resume`.
+
 Ctrl-C finishes the open ticks and pauses (exit code 75); a second one stops at
 once. Closed ticks are kept either way. Progress goes to standard error.
 
@@ -69,6 +73,17 @@ Out = Annotated[
     Path, typer.Option("--out", metavar="DIR", help="Folder of the record; made if missing.")
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")]
+Force = Annotated[
+    list[str] | None,
+    typer.Option("--force", metavar="NAME", help="Go on though this moved; can be repeated."),
+]
+NetworkFs = Annotated[
+    bool,
+    typer.Option(
+        "--network-fs",
+        help="The folder may be on a network file system: no other machine works on it.",
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -87,6 +102,8 @@ def run(
     key_env: KeyEnv = "",
     key_file: KeyFile = "",
     weights: Weights = "",
+    force: Force = None,
+    network_fs: NetworkFs = False,
     price: Price = "",
     price_as: PriceAs = "",
     budget: Budget = "",
@@ -98,7 +115,8 @@ def run(
 
     Raises:
         InvalidStudyError: the study file has problems; nothing is created.
-        UsageError: a flag does not fit the study.
+        UsageError: a flag does not fit the study, something is forced that cannot be, or the folder
+            is on a network file system.
         HeldError: another process works on the run, or the folder holds something else.
         MovedError: what decides the run moved since it began.
         StorageError: storage failed.
@@ -119,7 +137,14 @@ def run(
         budget=budget,
     )
     return carry_out(
-        study, out, overrides, allow_dear_calls=allow_dear_calls, quiet=quiet, json=json
+        study,
+        out,
+        overrides,
+        force=force or (),
+        network_fs=network_fs,
+        allow_dear_calls=allow_dear_calls,
+        quiet=quiet,
+        json=json,
     )
 
 
@@ -128,7 +153,8 @@ def carry_out(
     out: Path,
     overrides: Overrides,
     *,
-    force: Sequence[str] = (),
+    force: Sequence[str],
+    network_fs: bool,
     allow_dear_calls: bool = False,
     quiet: bool,
     json: bool,
@@ -137,7 +163,8 @@ def carry_out(
 
     Raises:
         InvalidStudyError: the study file has problems; nothing is created.
-        UsageError: a flag does not fit the study.
+        UsageError: a flag does not fit the study, something is forced that cannot be, or the folder
+            is on a network file system.
         HeldError: another process works on the run, or the folder holds something else.
         MovedError: what decides the run moved since it began.
         StorageError: storage failed.
@@ -145,7 +172,8 @@ def carry_out(
     """
     from perdure import runner  # noqa: PLC0415 - heavy
     from perdure.analysis.report import build_report  # noqa: PLC0415 - heavy
-    from perdure.cli.output import show, write_json  # noqa: PLC0415 - heavy
+    from perdure.cli.cost_view import loss_text  # noqa: PLC0415 - heavy
+    from perdure.cli.output import show, write_error, write_json  # noqa: PLC0415 - heavy
     from perdure.cli.progress import watching  # noqa: PLC0415 - heavy
     from perdure.cli.record import opened  # noqa: PLC0415 - heavy
     from perdure.cli.report_view import report_parts  # noqa: PLC0415 - heavy
@@ -160,14 +188,20 @@ def carry_out(
         out=str(out),
         force=tuple(force),
         flags=overrides.flags(),
+        network_fs=network_fs,
         allow_dear_calls=allow_dear_calls,
     )
+
+    def tell(said: Said) -> None:
+        text = said if isinstance(said, str) else loss_text(said, asked.study.currency)
+        write_error(f"perdure: {text}")
+
     # What a study's own code prints is no part of this command's output.
     with (
         watching(quiet=quiet, title=asked.study.name) as observer,
         redirect_stdout(sys.stderr),
     ):
-        result = runner.run(config, observer=observer)
+        result = runner.run(config, observer=observer, notice=tell)
     try:
         with opened(out) as record:
             report = build_report(record)

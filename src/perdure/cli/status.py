@@ -57,6 +57,7 @@ def status(folder: RunFolder, *, json: Json = False) -> int:
             record.log,
             held=held,
             journal=record.journal,
+            journal_fault=record.journal_fault,
         )
     progress = latest(folder) if held else None
     if json:
@@ -77,6 +78,7 @@ def _parts(found: Standing, folder: str, progress: Progress | None) -> Iterator[
     from perdure.cli.budget_view import standing_parts  # noqa: PLC0415 - heavy
     from perdure.cli.cost_view import outside_parts  # noqa: PLC0415 - heavy
     from perdure.cli.figures import count, plural, spend  # noqa: PLC0415 - heavy
+    from perdure.cli.marks_view import mark_parts, transport_parts  # noqa: PLC0415 - heavy
     from perdure.cli.progress import pace_text  # noqa: PLC0415 - heavy
     from perdure.cli.tables import paragraph, table  # noqa: PLC0415 - heavy
 
@@ -84,6 +86,8 @@ def _parts(found: Standing, folder: str, progress: Progress | None) -> Iterator[
     if found.cause:
         yield paragraph(found.cause)
     yield paragraph(f"Model: {found.answered_by}.")
+    yield from mark_parts(found.marks)
+    yield from transport_parts(found.marks)
     yield paragraph(
         f"{found.worlds_completed} of {plural(len(found.worlds), 'world')} completed, "
         f"{count(found.ticks_closed)} of {plural(found.ticks, 'tick')} closed, "

@@ -10,7 +10,7 @@ from perdure.closure.compare import Difference, Differences, Part, compare
 from perdure.closure.fingerprint import deciding_hash, fingerprint
 from perdure.closure.graph import Closure, Edge, way_to
 from perdure.closure.listing import Listing, listing_of, read_listing, verify
-from perdure.closure.loaded import unlisted
+from perdure.closure.loaded import Watch, unlisted
 from perdure.closure.program import Program, Walked, closure_of
 from perdure.closure.source import SourceError
 
@@ -26,6 +26,7 @@ __all__ = [
     "Standing",
     "Verdict",
     "Walked",
+    "Watch",
     "check",
     "closure_of",
     "compare",

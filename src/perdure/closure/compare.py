@@ -92,7 +92,7 @@ def _codes(
 ) -> Iterator[Difference]:
     for name in sorted(then.keys() | now.keys()):
         old, new = then.get(name), now.get(name)
-        if old is not None and new is not None and _is_same(old, new, docstrings=docstrings):
+        if old is not None and new is not None and is_same(old, new, docstrings=docstrings):
             continue
         yield Difference(
             part=part,
@@ -105,7 +105,8 @@ def _codes(
         )
 
 
-def _is_same(old: Code, new: Code, *, docstrings: bool) -> bool:
+def is_same(old: Code, new: Code, *, docstrings: bool) -> bool:
+    """Say whether two sources of a module do the same, as the running Python parses them."""
     if old.text == new.text:
         return True
     try:

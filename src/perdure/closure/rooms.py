@@ -29,6 +29,7 @@ TRANSPORT = frozenset(
         "perdure.trace.guard",
         "perdure.trace.journal_file",
         "perdure.trace.lock",
+        "perdure.trace.mounts",
         "perdure.trace.off_loop",
         "perdure.trace.opening",
         "perdure.trace.partition_file",

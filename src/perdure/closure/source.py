@@ -31,6 +31,16 @@ class Source:
     tree: ast.Module
 
 
+def read_text(path: Path) -> str:
+    """Read a source file as text, in the encoding that it declares.
+
+    Raises:
+        SourceError: it cannot be read, or its encoding is wrong.
+
+    """
+    return _decode(read_bytes(path), path)
+
+
 def read_source(path: Path) -> Source:
     """Read and parse a source file.
 
@@ -39,7 +49,7 @@ def read_source(path: Path) -> Source:
             interpreter understands.
 
     """
-    text = _decode(read_bytes(path), path)
+    text = read_text(path)
     return Source(text, parse(text, str(path)))
 
 

@@ -136,6 +136,11 @@ class JournaledHost:
         return spent
 
     @property
+    def holds_open(self) -> bool:
+        """Whether the journal holds any tick open."""
+        return bool(self._journal.open_ticks)
+
+    @property
     def replayed(self) -> int:
         """How many calls were answered from the journal, and not made."""
         return self._replayed

@@ -44,6 +44,12 @@ class RunningClock:
         # As they were when the last look was made.
         self._passed_s = self._skipped_s = 0.0
 
+    @property
+    def skipped_s(self) -> float:
+        """Seconds that passed without being counted, so far."""
+        self.now_s()
+        return self._time.skipped_s
+
     def wall_s(self) -> float:
         """Read the wall clock: seconds since 1970."""
         return self._clock.wall_s()

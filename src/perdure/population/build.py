@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,8 +27,8 @@ from perdure.records.population import HeldOut, Population, PopulationManifest
 from perdure.records.study import PopulationSpec
 from perdure.study import files
 from perdure.study.findings import Findings, quoted
+from perdure.study.schema import FILE_BYTES_MAX
 
-FILE_BYTES_MAX = 1 << 30
 LEAVE_OUT = "leave_out"
 NOT_DRAWN = "not drawn"
 MAY_TELL = (
@@ -56,25 +56,17 @@ class Gathered:
     digest: str = ""
 
 
-def build(
-    folder: str | Path,
-    spec: PopulationSpec,
-    ontology: Ontology,
-    *,
-    determining: Collection[str] = (),
-) -> Drawn:
+def build(folder: str | Path, spec: PopulationSpec, ontology: Ontology) -> Drawn:
     """Build a population from the file that a study names in its folder.
 
-    The attributes in `determining` may tell the held-out outcome; any other that does is refused.
+    An attribute that tells the held-out outcome is refused unless the ontology allows it.
 
     Raises:
         InvalidStudyError: with everything that is wrong with the file at once.
 
     """
     found = Findings(spec.file)
-    gathered = gather(
-        Path(folder), spec, ontology, determining=determining, asked=found, line=0, found=found
-    )
+    gathered = gather(Path(folder), spec, ontology, asked=found, line=0, found=found)
     if gathered is not None and len(gathered.personas) < spec.draw:
         found.add(0, shortage(gathered, spec.draw), "Draw fewer.")
     if gathered is None or found:
@@ -87,7 +79,6 @@ def gather(
     spec: PopulationSpec,
     ontology: Ontology,
     *,
-    determining: Collection[str],
     asked: Findings,
     line: int,
     found: Findings,
@@ -109,7 +100,7 @@ def gather(
         try:
             reader = _read(file, spec, ontology, Report(found), gathered)
             if reader is not None:
-                reader.refuse_leaks(determining)
+                reader.refuse_leaks()
         except EnoughError:
             return None
     return None if found else gathered
@@ -171,8 +162,9 @@ class _Reader:
         elif sum(self._gathered.left_out.values()) == self._gathered.rows:
             self._report.add(1, "No row can be used.", "Give rows with the required attributes.")
 
-    def refuse_leaks(self, allowed: Collection[str]) -> None:
+    def refuse_leaks(self) -> None:
         """Say which attributes are the outcome in disguise, or give it away."""
+        allowed = {spec.name for spec in self._attributes if spec.determining}
         for leak in self._leaks.found():
             column = quoted(self._spec.columns[leak.name])
             said = f"The column {column} (attribute `{leak.name}`)"

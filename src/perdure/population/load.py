@@ -60,7 +60,6 @@ def _people(examined: Examined, overrides: Overrides, rows: Findings) -> Drawn |
         examined.folder,
         spec,
         parsed.people.ontology,
-        determining=parsed.people.determining,
         asked=examined.found,
         line=parsed.file_line,
         found=rows,

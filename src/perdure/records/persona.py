@@ -13,7 +13,7 @@ class AttributeSpec(Record):
     `label` is how a person would name it. `scale` maps each code to its words, in the order of the
     scale (low to high) for an ordinal one; an empty scale means a plain number or text with an
     optional `unit`; `text` says which of the two. A persona without a `required` attribute is
-    refused.
+    refused. A `determining` one may tell the held-out outcome: the study's author says so.
     """
 
     name: str
@@ -22,6 +22,7 @@ class AttributeSpec(Record):
     unit: str = ""
     required: bool = False
     text: bool = False
+    determining: bool = False
 
 
 class Choice(Record):

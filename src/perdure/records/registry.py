@@ -30,9 +30,9 @@ class RunState(StrEnum):
 class RunEntry(Record):
     """A run as asked. `study` is the canonical JSON of the study with the flags applied.
 
-    `hashes` names each input and its hash: brief, ontology, population, scenarios, seeds, pins,
-    prices, agent, held_out. `versions` are for people: perdure, python, and the table of prices
-    if one was used. `fingerprint` holds the code that decides the run, as text.
+    `hashes` names each input of the run and its hash. `versions` are for people: perdure, python,
+    agent (of the persona agent), and the table of prices if one was used. `fingerprint` holds the
+    code that decides the run, as text.
     """
 
     format: int
@@ -97,17 +97,25 @@ class RunOpened(Record):
 
 
 class RunPaused(Record):
-    """The run stopped cleanly before its end; it can be continued."""
+    """The run stopped cleanly before its end; it can be continued.
+
+    `holds_open` says that ticks are open in the call journal, which holds what their calls cost.
+    """
 
     cause: str
     exit_status: int
+    holds_open: bool = False
 
 
 class RunClosed(Record):
-    """The run ended; no world of it will go on by itself."""
+    """The run ended; no world of it will go on by itself.
+
+    `holds_open` says that ticks are open in the call journal: those at which worlds failed.
+    """
 
     state: RunState
     exit_status: int
+    holds_open: bool = False
 
 
 class WorldFailed(Record):
@@ -122,7 +130,8 @@ class WorldFailed(Record):
 class Moved(Record):
     """One compared thing that is not what it was, with its old and new hash or version.
 
-    `parts` names what of it moved, such as the modules of the engine.
+    `parts` says what of it moved: the modules of code, the files, or the fields of an input with
+    their old and new value. Where there is too much of it, the last part counts the rest.
     """
 
     name: str
@@ -134,15 +143,37 @@ class Moved(Record):
 class RunForced(Record):
     """The run went on past what had moved. Its results are marked for ever.
 
-    `fingerprint` is that of the code from here on, if code was among what moved.
+    `ticks` has the last closed tick of each world that had one: what is up to there was made
+    before. `study` and `flags` are those from here on, as in the run as asked, if an input was
+    among what moved; `fingerprint` is that of the code from here on, if code was.
     """
 
     moved: tuple[Moved, ...]
     fingerprint: Fingerprint | None = None
+    study: str = ""
+    flags: dict[str, str] = {}
+    ticks: dict[str, int] = {}
+
+
+class WorldDiverged(Record):
+    """A world does not step through a tick from before a force as that tick is recorded.
+
+    Once for each world and first difference. `event` is the id of the first event that would be
+    another one, `wrong` its field with the old and the new value. The world went on from the
+    recorded turns.
+    """
+
+    world_id: str
+    tick: int
+    event: str
+    wrong: str
 
 
 class TransportMoved(Record):
-    """Code or packages moved that only carry bytes. The run went on."""
+    """Code or packages moved that only carry bytes, or moved back (`moved` is empty).
+
+    The run went on.
+    """
 
     moved: tuple[Moved, ...]
 
@@ -151,15 +182,30 @@ class TickDiscarded(Record):
     """A tick was open when the run was killed; nothing of it is in the record. Once per loss.
 
     `epoch` is that of the governor that was killed. `kept` calls are finished and in the call
-    journal, so the tick will have their answers when it is run again. Where the journal is missing
-    or damaged, `estimate` is what the tick is taken to have cost.
+    journal, so the tick will have their answers when it is run again. With `journal_lost` nobody
+    knows whether the tick was open: it may have been, and `estimate` is what it is taken to have
+    cost, in nano-units; absent if that is unknown. `epoch` is then the last before the loss.
     """
 
     world_id: str
     tick: int
     epoch: int
     kept: int = 0
+    journal_lost: bool = False
     estimate: int | None = None
+
+
+class JournalLost(Record):
+    """The call journal was missing or could not be used, and a new one was begun under `epoch`.
+
+    `file` is the name under which the old one is kept; empty if it was missing. `why` is what was
+    wrong with it, if that is known. The ticks that may have been open are `discarded` with this
+    row.
+    """
+
+    epoch: int
+    file: str = ""
+    why: str = ""
 
 
 class CallsLost(Record):
@@ -221,9 +267,11 @@ LogPayload = (
     | RunClosed
     | WorldFailed
     | TickDiscarded
+    | JournalLost
     | CallsLost
     | CallsOrphaned
     | RunForced
+    | WorldDiverged
     | TransportMoved
     | RungTaken
     | RungLifted
@@ -236,14 +284,18 @@ LOG_KIND_OF: dict[type[Record], str] = {
     RunClosed: "closed",
     WorldFailed: "world_failed",
     TickDiscarded: "discarded",
+    JournalLost: "journal_lost",
     CallsLost: "lost",
     CallsOrphaned: "orphaned",
     RunForced: "forced",
+    WorldDiverged: "diverged",
     TransportMoved: "transport_moved",
     RungTaken: "rung_taken",
     RungLifted: "rung_lifted",
     BudgetChanged: "budget_changed",
 }
+# What the log of a run that ended by itself ends with.
+ENDED = (RunClosed, RunPaused)
 LOG_TYPE_OF: dict[str, type[Record]] = {kind: cls for cls, kind in LOG_KIND_OF.items()}
 
 assert set(LOG_KIND_OF) == set(get_args(LogPayload))

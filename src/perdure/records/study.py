@@ -65,7 +65,10 @@ class ModelSpec(Record):
 
 
 class Study(Record):
-    """One investigation: who is asked, what they live through, which model speaks for them."""
+    """One investigation: who is asked, what they live through, which model speaks for them.
+
+    `files` are the data files that its own worlds and agents read, relative to its folder.
+    """
 
     format: int
     name: str
@@ -82,3 +85,4 @@ class Study(Record):
     quorum: float = 0.9
     skew: int = 4
     budget: Budget = Budget()
+    files: tuple[str, ...] = ()

@@ -12,28 +12,36 @@ import os
 import platform
 import threading
 from collections.abc import Sequence
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
+from perdure.agent import AGENT_VERSION
 from perdure.base.canonical import encode
 from perdure.base.clock import Clock, SystemClock
 from perdure.base.crashpoints import crashpoint
-from perdure.base.errors import PluginError
+from perdure.base.errors import HeldError, PluginError, StorageError
 from perdure.base.ids import new_run_id
+from perdure.closure import Watch
 from perdure.inference.host import InferenceHost
 from perdure.inference.journaled import JournaledHost
 from perdure.records.fingerprint import Fingerprint
-from perdure.records.registry import LogPayload, RunEntry, RunForced, TransportMoved
+from perdure.records.registry import RunEntry
 from perdure.records.result import RunResult
 from perdure.runner.config import RunConfig
-from perdure.runner.history import History, look_back
+from perdure.runner.endings import CONCERNS_THE_RUN
+from perdure.runner.governor import paused_by
+from perdure.runner.history import History, look_again, look_back, plugins_of
 from perdure.runner.meter import Observer, latest
+from perdure.runner.notice import Notice, unheard
 from perdure.runner.plugins import PluginParts
-from perdure.runner.reconcile import reconcile
 from perdure.runner.respondents import host_for
 from perdure.runner.session import Session, conduct
 from perdure.runner.spendable import require_spendable, tables_used
-from perdure.runner.spending import take_up
+from perdure.runner.spending import hold_to_budget
+from perdure.runner.taking_up import take_up
+from perdure.runner.world_run import Guard
 from perdure.study.identity import Cell, expand, input_hashes
 from perdure.trace.files import make_folder
 from perdure.trace.journal import Journal
@@ -41,24 +49,28 @@ from perdure.trace.lock import GovernorLock
 from perdure.trace.partitions import FolderPartitions
 from perdure.trace.registry import Registry
 from perdure.trace.schema import FORMAT
+from perdure.trace.sittings import may_hold_open
 
 
-def run(config: RunConfig, *, observer: Observer | None = None) -> RunResult:
+def run(
+    config: RunConfig, *, observer: Observer | None = None, notice: Notice = unheard
+) -> RunResult:
     """Run a study to its end, or to where it stops; give how each world stands.
 
-    `observer` is shown the run's progress a few times a second. In the main thread, the first
-    Ctrl-C finishes the open ticks and the second stops at once. Where an event loop is running
-    already (in a notebook), the run has a thread of its own.
+    `observer` is shown the run's progress a few times a second, and `notice` is told in a sentence
+    what should be known of how the run goes on. In the main thread, the first Ctrl-C finishes the
+    open ticks and the second stops at once. Where an event loop is running already (in a notebook),
+    the run has a thread of its own.
 
     Raises:
         InvalidStudyError: a model has no price, and the study does not accept unknown spend.
-        UsageError: a model cannot be made ready, or a call is dearer than is allowed; says what
-            mends it.
+        UsageError: a model cannot be made ready, a call is dearer than is allowed, something is
+            forced that cannot be, or the folder is on a network file system; says what mends it.
         PluginError: the study's own world or agent cannot be loaded.
         EndpointUnreachableError: the model endpoint is not there.
         KeyOrModelRefusedError: it refuses the key, or does not know the model.
         HeldError: the folder holds something else, or another process works on it.
-        MovedError: what decides the run moved since it began.
+        MovedError: what decides the run moved since it began, or is not what was compared.
         StorageError: the run's folder cannot be written.
         StopRequestedError: it was stopped at once, by a second Ctrl-C.
 
@@ -66,13 +78,13 @@ def run(config: RunConfig, *, observer: Observer | None = None) -> RunResult:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return _run_here(config, observer)
+        return _run_here(config, observer, notice)
     results: list[RunResult] = []
     failures: list[BaseException] = []
 
     def elsewhere() -> None:
         try:
-            results.append(_run_here(config, observer))
+            results.append(_run_here(config, observer, notice))
         except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
             failures.append(error)
 
@@ -84,9 +96,9 @@ def run(config: RunConfig, *, observer: Observer | None = None) -> RunResult:
     return results[0]
 
 
-def _run_here(config: RunConfig, observer: Observer | None) -> RunResult:
+def _run_here(config: RunConfig, observer: Observer | None, notice: Notice) -> RunResult:
     try:
-        return asyncio.run(run_async(config, observer=observer))
+        return asyncio.run(run_async(config, observer=observer, notice=notice))
     except SystemExit as error:
         raise PluginError(
             f"The study's own code ended the program (SystemExit {error.code}).",
@@ -96,13 +108,19 @@ def _run_here(config: RunConfig, observer: Observer | None) -> RunResult:
 
 
 async def run_async(
-    config: RunConfig, *, observer: Observer | None = None, clock: Clock | None = None
+    config: RunConfig,
+    *,
+    observer: Observer | None = None,
+    notice: Notice = unheard,
+    clock: Clock | None = None,
 ) -> RunResult:
     """Do what `run` does, on the caller's event loop."""
     clock = clock or SystemClock()
+    watch = Watch(config.study_file.parent, config.study.files, plugins_of(config.study))
     past = look_back(config, now_s=clock.wall_s())
     if past.result is not None:
         return past.result
+    watch.begin(past.code, clock)
     config = require_spendable(config, past.priced, begun=past.begun)
     cells = expand(config.study, config.population)
     parts = parts_of(config)
@@ -110,7 +128,14 @@ async def run_async(
     await host.open()
     try:
         await host.check()
-        return await _govern(config, past, cells, parts, host, clock=clock, observer=observer)
+        # Everything is imported by now that a run always needs.
+        watch.look()
+        for sentence in past.notices():
+            notice(sentence)
+        sitting = _Sitting(
+            config=config, clock=clock, observer=observer, notice=notice, guard=watch.look
+        )
+        return await _govern(sitting, past, cells, parts, host)
     finally:
         await host.close()
 
@@ -125,101 +150,98 @@ def parts_of(config: RunConfig) -> PluginParts:
     return PluginParts(
         config.study.agent.agent,
         [scenario.world for scenario in config.study.scenarios],
-        Path(config.study_path).resolve().parent,
+        config.study_file.parent,
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Sitting:
+    """What is run, who is shown and told what, the time, and what guards each tick."""
+
+    config: RunConfig
+    clock: Clock
+    observer: Observer | None
+    notice: Notice
+    guard: Guard
+
+
 async def _govern(
-    config: RunConfig,
+    sitting: _Sitting,
     past: History,
     cells: Sequence[Cell],
     parts: PluginParts,
     host: InferenceHost,
-    *,
-    clock: Clock,
-    observer: Observer | None,
 ) -> RunResult:
+    config = sitting.config
     folder = Path(config.out)
     make_folder(folder)
-    lock = await GovernorLock.acquire(folder, clock)
-    try:
+    async with AsyncExitStack() as open_now:
+        open_now.callback((await GovernorLock.acquire(folder, sitting.clock)).release)
+        past = look_again(config, past, now_s=sitting.clock.wall_s())
+        if past.result is not None:
+            return past.result
         registry = await _registry(config, past, cells)
-        journal = None
+        open_now.push_async_callback(registry.close)
         try:
-            partitions = FolderPartitions(folder)
-            journal = await _journal(folder, registry.epoch)
-            journaled = JournaledHost(host, journal)
-            log = past.log
             if past.begun:
-                log = await _take_up(past, journaled, registry, partitions)
-            said = latest(folder) if past.begun else None
-            spending = await take_up(
-                config.study,
-                cells,
-                journaled,
-                log,
-                registry.outcomes.values(),
-                personas=len(config.population.personas),
-                clock=clock,
-                worked_s=said.worked_s if said is not None else 0.0,
-            )
-            result = await conduct(
-                Session(
-                    config=config,
-                    cells=cells,
-                    parts=parts,
-                    host=journaled,
-                    registry=registry,
-                    partitions=partitions,
-                    clock=clock,
-                    spending=spending,
-                    observer=observer,
-                    folder=folder,
-                    log=log,
+                journal, log = await take_up(
+                    config, past, host, registry, open_now=open_now, notice=sitting.notice
                 )
-            )
-            await journal.finish()
-            return result
-        finally:
-            if journal is not None:
-                await journal.close()
-            await registry.close()
-    finally:
-        lock.release()
-
-
-async def _journal(folder: Path, epoch: int) -> Journal:
-    if await Journal.has(folder):
-        return await Journal.open(folder, epoch)
-    return await Journal.create(folder, epoch)
-
-
-async def _take_up(
-    past: History, host: JournaledHost, registry: Registry, partitions: FolderPartitions
-) -> tuple[LogPayload, ...]:
-    """Settle what an earlier sitting left, before anything else; give the run log after it."""
-    reading = partitions.read()
-    try:
-        await reconcile(
-            host=host,
-            registry=registry,
-            reading=reading,
-            log=past.log,
-            afresh=bool(past.forced),
+            else:
+                journal = await Journal.create(folder, registry.epoch, run=registry.entry.run_id)
+                open_now.push_async_callback(journal.close)
+                log = past.log
+        except (*CONCERNS_THE_RUN, HeldError) as error:
+            # No tick was opened in this sitting: what may be open is what was before it.
+            with suppress(StorageError):
+                await registry.log(paused_by(error, holds_open=may_hold_open(past.log)))
+            raise
+        journaled = JournaledHost(host, journal)
+        said = latest(folder) if past.begun else None
+        spending = await hold_to_budget(
+            config.study,
+            cells,
+            journaled,
+            log,
+            registry.outcomes.values(),
+            personas=len(config.population.personas),
+            clock=sitting.clock,
+            worked_s=said.worked_s if said is not None else 0.0,
         )
-        if past.forced:
-            await registry.log(RunForced(moved=past.forced, fingerprint=past.code))
-        if past.carried:
-            await registry.log(TransportMoved(moved=past.carried))
-        return await asyncio.to_thread(lambda: reading.log)
-    finally:
-        reading.close()
+        result = await conduct(
+            Session(
+                config=config,
+                cells=cells,
+                parts=parts,
+                host=journaled,
+                spending=spending,
+                registry=registry,
+                partitions=FolderPartitions(folder),
+                clock=sitting.clock,
+                observer=sitting.observer,
+                folder=folder,
+                log=log,
+                guard=sitting.guard,
+                notice=sitting.notice,
+            )
+        )
+        await journal.finish()
+        return result
 
 
 async def _registry(config: RunConfig, past: History, cells: Sequence[Cell]) -> Registry:
     folder = Path(config.out)
     if past.begun:
-        return await Registry.open(folder)
+        registry = await Registry.open(folder)
+        # The log was read before the lock was taken; opening has put one row behind it.
+        if registry.log_head.seq != len(past.log):
+            await registry.close()
+            raise HeldError(
+                "Another process worked on this run just now.",
+                where=config.out,
+                remedy="Run it again.",
+            )
+        return registry
     registry = await Registry.create(
         folder,
         entry=entry_for(config, past.code),
@@ -233,7 +255,7 @@ async def _registry(config: RunConfig, past: History, cells: Sequence[Cell]) -> 
 
 def entry_for(config: RunConfig, code: Fingerprint | None = None) -> RunEntry:
     """Describe a run for its registry. A path or a version here is for people, never compared."""
-    study_path = Path(config.study_path).resolve()
+    study_path = config.study_file
     return RunEntry(
         format=FORMAT,
         run_id=new_run_id(),
@@ -246,6 +268,7 @@ def entry_for(config: RunConfig, code: Fingerprint | None = None) -> RunEntry:
         versions={
             "perdure": metadata.version("perdure"),
             "python": platform.python_version(),
+            "agent": str(AGENT_VERSION),
             **tables_used(config.study),
         },
         fingerprint=code,

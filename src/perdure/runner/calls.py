@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from perdure.agent import CallFailedError
 from perdure.base.chance import Stream
+from perdure.base.errors import PerdureError
 from perdure.records.facts import PersonaFacts
 from perdure.records.presentation import Need, NeedAnswer
 from perdure.records.request import (
@@ -41,6 +42,8 @@ class TickCalls:
         self.personas: Sequence[str] = ()
         self._count = 0
         self.by_job: dict[int, list[tuple[str, CallResult]]] = defaultdict(list)
+        # What kept a call from having any result: the tick cannot close, whatever is made of it.
+        self.broken: PerdureError | None = None
 
     def results(self) -> list[CallResult]:
         """List every call made so far, job by job."""
@@ -97,13 +100,18 @@ class TickCalls:
 
         Raises:
             CallFailedError: the call has no answer.
+            StorageError: it could not be journaled.
 
         """
         self._count += 1
         if self._count % _PAUSE_EVERY == 0:
             # A model that answers at once would let nobody else run until its tick is over.
             await asyncio.sleep(0)
-        result = await self._host.call(key, request)
+        try:
+            result = await self._host.call(key, request)
+        except PerdureError as error:
+            self.broken = self.broken or error
+            raise
         self.by_job[key.job].append((request.role, result))
         if result.answer is None:
             assert result.failed is not None

@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from perdure.records.population import HeldOut, Population
+from perdure.records.registry import RunEntry
 from perdure.records.study import Study
+
+
+def study_file_of(entry: RunEntry, folder: Path) -> Path | None:
+    """Find a run's study file: beside its folder as it was then, else where it was then.
+
+    None if it is at neither place.
+    """
+    places = (folder / entry.study_path_relative, Path(entry.study_path))
+    return next((path for path in places if path.is_file()), None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,7 +27,8 @@ class RunConfig:
     holds its data and plug-ins. `out` is the run's folder. `force` names what may have moved since
     the run began. `flags` are the command-line flags that changed the study, by name.
     `allow_dear_calls` lets a run begin of which a typical call costs more than one unit of its
-    currency.
+    currency. With `network_fs` the folder may be on a network file system: no other machine works
+    on it.
     """
 
     study: Study
@@ -27,3 +39,10 @@ class RunConfig:
     force: tuple[str, ...] = ()
     flags: dict[str, str] = field(default_factory=dict)
     allow_dear_calls: bool = False
+    network_fs: bool = False
+
+    @property
+    def study_file(self) -> Path:
+        """The study file in full. A link to it is not followed: its folder is the one it is in."""
+        path = Path(self.study_path)
+        return path.parent.resolve() / path.name

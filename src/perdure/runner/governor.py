@@ -13,7 +13,15 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from perdure.base.crashpoints import crashpoint
-from perdure.base.errors import EXIT_DONE, EXIT_PAUSED, EXIT_SOME_FAILED, first_exit
+from perdure.base.errors import (
+    EXIT_DONE,
+    EXIT_PAUSED,
+    EXIT_SOME_FAILED,
+    PerdureError,
+    StorageError,
+    StorageFullError,
+    first_exit,
+)
 from perdure.inference.charges import uncharged
 from perdure.inference.reservations import Limit
 from perdure.records.budget import Rung
@@ -31,8 +39,10 @@ from perdure.records.registry import (
     WorldState,
 )
 from perdure.records.result import RunResult
+from perdure.runner.endings import outcome_of, told
 from perdure.runner.ladder import RungRow
 from perdure.runner.ledger import Spend
+from perdure.runner.notice import Notice, unheard
 from perdure.runner.pace import may_open
 from perdure.runner.port import TickDropped, TickOpened, TickPaused, TickReport
 from perdure.runner.spending import Spending
@@ -50,9 +60,11 @@ class Governor:
         skew: int,
         spending: Spending,
         log: Iterable[LogPayload] = (),
+        notice: Notice = unheard,
     ) -> None:
         """Take up a run. `log` is the run log so far, what was just reconciled included."""
         self._registry = registry
+        self._notice = notice
         self._skew = skew
         self._spending = spending
         known = registry.outcomes
@@ -154,7 +166,18 @@ class Governor:
         await self._registry.witness(world_id, head, outcome)
 
     async def world_recalled(self, report: TickReport) -> None:
-        """Take a world up where its record ends; its totals are those of the record."""
+        """Take a world up where its record ends; its totals are those of the record.
+
+        Where it diverged from a record of before a force is logged first, once.
+        """
+        if report.diverged is not None and report.diverged not in self._log:
+            await self._registry.log(report.diverged)
+            self._log.append(report.diverged)
+            self._notice(
+                f"World {report.world_id} does not step through tick {report.diverged.tick} as it "
+                f"was recorded before the run was forced: {report.diverged.event}: "
+                f"{report.diverged.wrong}. It goes on from the recorded turns; this is recorded."
+            )
         self._outcomes[report.world_id] = WorldOutcome(world_id=report.world_id)
         self._spending.recalled(report)
         self._highest = max(self._highest, report.tick)
@@ -211,21 +234,35 @@ class Governor:
             cause=outcome.cause,
             exit_status=outcome.exit_status,
         )
+        if state is WorldState.FAILED:
+            ended = await self._failed(ended)
         self._outcomes[outcome.world_id] = ended
-        if outcome.exit_status and state is not WorldState.FAILED:
-            await self.request_stop(outcome.cause, outcome.exit_status)
+        if ended.exit_status and ended.state is not WorldState.FAILED:
+            await self.request_stop(ended.cause, ended.exit_status)
         async with self._moved:
             del self._next[outcome.world_id]
             self._unread.discard(outcome.world_id)
             self._moved.notify_all()
-        if state is WorldState.FAILED:
-            failed = WorldFailed(
-                world_id=ended.world_id,
-                tick=ended.tick,
-                exit_status=ended.exit_status,
-                cause=ended.cause,
-            )
+
+    async def _failed(self, ended: WorldOutcome) -> WorldOutcome:
+        """Record that a world failed; where that cannot be recorded, that is why it stops."""
+        failed = WorldFailed(
+            world_id=ended.world_id,
+            tick=ended.tick,
+            exit_status=ended.exit_status,
+            cause=ended.cause,
+        )
+        try:
             await self._registry.log(failed)
+        except StorageError as error:
+            stopped = outcome_of(ended.world_id, ended.tick, error)
+            return msgspec.structs.replace(
+                ended,
+                state=WorldState.PARTIAL if ended.tick >= 0 else WorldState.NOT_STARTED,
+                cause=stopped.cause,
+                exit_status=stopped.exit_status,
+            )
+        return ended
 
     async def request_stop(self, cause: str, exit_status: int) -> None:
         """Let no further tick open. Open ticks finish. The first cause is kept."""
@@ -234,8 +271,10 @@ class Governor:
                 self._stop_cause, self._stop_exit = cause, exit_status
             self._moved.notify_all()
 
-    async def close(self, folder: str) -> RunResult:
+    async def close(self, folder: str, *, holds_open: bool) -> RunResult:
         """Record how the run ended, and give its result.
+
+        `holds_open` says that ticks are left open in the call journal.
 
         Raises:
             StorageError: it could not be recorded.
@@ -251,20 +290,26 @@ class Governor:
             stop_cause=self._stop_cause,
             stop_exit=self._stop_exit,
         )
-        # The run log comes first: on a full disk it may use the room that was put aside.
+        end: RunPaused | RunClosed = RunClosed(
+            state=result.state, exit_status=result.exit_status, holds_open=holds_open
+        )
         if self._stop_cause and result.state is RunState.PARTIAL:
-            await self._registry.log(RunPaused(cause=result.cause, exit_status=result.exit_status))
-        else:
-            await self._registry.log(RunClosed(state=result.state, exit_status=result.exit_status))
-        for outcome in self.outcomes:
-            head = self._heads.get(outcome.world_id)
-            if head is None:
-                await self._registry.outcome(outcome)
-            else:
-                await self._registry.witness(outcome.world_id, head, outcome)
+            end = RunPaused(
+                cause=result.cause, exit_status=result.exit_status, holds_open=holds_open
+            )
+        try:
+            await self._registry.log(end, self._heads, self.outcomes)
+        except StorageFullError as error:
+            await self._registry.log(paused_by(error, holds_open=holds_open))
+            raise
         await self._registry.finish()
         crashpoint("run.closed")
         return result
+
+
+def paused_by(error: PerdureError, *, holds_open: bool) -> RunPaused:
+    """Say in the words of an error why a run stopped. Pure."""
+    return RunPaused(cause=told(error), exit_status=error.exit_status, holds_open=holds_open)
 
 
 def result_of(

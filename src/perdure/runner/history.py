@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -18,19 +21,27 @@ from perdure.records.result import RunResult
 from perdure.records.study import Study
 from perdure.runner.config import RunConfig
 from perdure.runner.governor import result_of
+from perdure.runner.inputs import Asked, holds_out_the_same, what_moved
 from perdure.runner.ledger import Spend, spend_outside
 from perdure.runner.meter import STATUS_NAME
 from perdure.runner.moved import (
-    asked_then,
-    code_then,
     compare,
     moved_code,
+    require_forceable,
     require_leave,
     require_same_budget,
+    told,
 )
 from perdure.study.identity import input_hashes
 from perdure.trace.files import exists
-from perdure.trace.lock import LOCK_NAME, held, is_held
+from perdure.trace.forced import (
+    code_in_force,
+    hashes_in_force,
+    study_in_force,
+    transport_in_force,
+)
+from perdure.trace.lock import LOCK_NAME, held_error, is_held
+from perdure.trace.mounts import require_local
 from perdure.trace.reader import RunReader
 from perdure.trace.registry_file import REGISTRY_NAME, WORLDS_NAME
 from perdure.trace.reserve import RESERVE_NAME
@@ -45,7 +56,8 @@ class History:
     """What went before: whether there is a run, its run log, its result if it has ended.
 
     `priced` is the study with its prices, as the run began if there is one. `code` is the code of
-    now. `forced` lists what moved and is forced, `carried` what moved and only carries bytes.
+    now. `forced` lists what moved and is forced, `needless` what is forced and did not move.
+    `transport` lists what moved and only carries bytes, None if that is on record already.
     """
 
     code: Fingerprint
@@ -54,56 +66,126 @@ class History:
     log: tuple[LogPayload, ...] = ()
     result: RunResult | None = None
     forced: tuple[Moved, ...] = ()
-    carried: tuple[Moved, ...] = ()
+    needless: tuple[str, ...] = ()
+    transport: tuple[Moved, ...] | None = None
+
+    def notices(self) -> Iterator[str]:
+        """Say what is worth knowing of how the run goes on, before it does."""
+        if self.forced:
+            yield (
+                f"The run goes on past what moved: {'; '.join(map(told, self.forced))}. "
+                "This is recorded, and marks its results for ever."
+            )
+        for name in self.needless:
+            why = "did not move" if self.begun else "cannot have moved, for the run begins"
+            yield f"--force {name} changes nothing: {name} {why}."
+        if self.transport:
+            yield (
+                f"What only carries bytes moved: {'; '.join(map(told, self.transport))}. "
+                "The run goes on, and this is recorded."
+            )
 
 
-def look_back(config: RunConfig, *, now_s: float) -> History:
+def look_back(config: RunConfig, *, now_s: float, holding: bool = False) -> History:
     """Look at what the folder holds, and whether it may be continued as it is asked now.
 
-    `now_s` is the wall clock, in seconds since 1970.
+    `now_s` is the wall clock, in seconds since 1970. With `holding`, the run's lock is the caller's
+    own.
 
     Raises:
+        UsageError: something is forced that cannot be, or the folder is on a network file system.
         HeldError: another process works on the run, or the folder holds something else.
         MovedError: what decides the run moved; names all of it.
         DamagedRecordError: the run's registry cannot be read.
         StorageError: the folder cannot be looked into.
 
     """
+    require_forceable(config.force)
     folder = Path(config.out)
+    if not config.network_fs:
+        require_local(folder)
     _require_folder(folder)
+    if not holding:
+        _require_free(folder)
     if not exists(folder / REGISTRY_NAME):
         _require_empty(folder)
-        return History(code=code_of(config), priced=priced(config.study, now_s=now_s))
-    if is_held(folder):
-        raise held(folder)
-    with RunReader.open(folder) as reader:
-        code, log = code_of(config), reader.log
-        then = code_then(reader.entry, log)
-        found = compare_code(then, code) if then is not None else Differences()
-        begun = msgspec.json.decode(reader.entry.study, type=Study)
-        asked = priced(config.study, now_s=now_s, begun=begun)
-        was = asked_then(reader.entry, log)
-        now = input_hashes(asked.study, config.population, config.held_out)
-        moved = compare(was, now) + moved_code(found.refusing)
-        diffs = [one.diff for one in found.refusing if one.diff]
-        require_leave(moved, config.force, config.out, diffs)
-        require_same_budget(reader.entry, config.study.budget, config.out)
-        outcomes = tuple(reader.outcomes[world.world_id] for world in reader.worlds)
-        closed = sum(
-            (Spend(known=world.cost, unknown=world.unknown_costs) for world in outcomes),
-            spend_outside(log),
+        return History(
+            code=code_of(config),
+            priced=priced(config.study, now_s=now_s),
+            needless=tuple(dict.fromkeys(config.force)),
         )
-        result = result_of(reader.entry, config.out, outcomes, spent=closed)
-    completed = result.state is RunState.COMPLETED
+    with RunReader.open(folder) as reader:
+        return _compared(config, reader, now_s)
+
+
+def _compared(config: RunConfig, reader: RunReader, now_s: float) -> History:
+    code, log = code_of(config), reader.log
+    then = code_in_force(reader.entry, log)
+    found = compare_code(then, code) if then is not None else Differences()
+    begun = msgspec.json.decode(study_in_force(reader.entry, log), type=Study)
+    asked = priced(config.study, now_s=now_s, begun=begun)
+    config = dataclasses.replace(config, study=asked.study)
+    moved = (*_moved_inputs(config, reader, log), *moved_code(found.refusing))
+    diffs = [one.diff for one in found.refusing if one.diff and one.part not in config.force]
+    require_leave(moved, config.force, config.out, diffs)
+    require_same_budget(reader.entry, config.study.budget, config.out)
+    names = {one.name for one in moved}
+    known = reader.outcomes
+    outcomes = tuple(known[world.world_id] for world in reader.worlds)
+    closed = sum(
+        (Spend(known=world.cost, unknown=world.unknown_costs) for world in outcomes),
+        spend_outside(log),
+    )
+    result = result_of(reader.entry, config.out, outcomes, spent=closed)
+    transport = moved_code(found.warning)
     return History(
         code=code,
         priced=asked,
         begun=True,
         log=log,
-        result=result if completed else None,
+        result=result if result.state is RunState.COMPLETED else None,
         forced=moved,
-        carried=moved_code(found.warning),
+        needless=tuple(name for name in dict.fromkeys(config.force) if name not in names),
+        transport=None if transport == transport_in_force(log) else transport,
     )
+
+
+def look_again(config: RunConfig, past: History, *, now_s: float) -> History:
+    """Look once more, as the one who holds the run: `past` was seen before it was held.
+
+    Between the two another process may have begun the run, gone on with it, or been killed at it.
+
+    Raises:
+        HeldError: the folder holds something else.
+        MovedError: what decides the run moved; names all of it.
+        DamagedRecordError: the run's registry cannot be read.
+        StorageError: the folder cannot be looked into.
+
+    """
+    folder = Path(config.out)
+    if exists(folder / REGISTRY_NAME) == past.begun:
+        if not past.begun:
+            return past
+        with RunReader.open(folder) as reader:
+            if reader.log == past.log:
+                return past
+    return look_back(config, now_s=now_s, holding=True)
+
+
+def _moved_inputs(
+    config: RunConfig, reader: RunReader, log: Sequence[LogPayload]
+) -> tuple[Moved, ...]:
+    @cache
+    def then() -> Asked:
+        return Asked.of(study_in_force(reader.entry, log), reader.personas, reader.held_out)
+
+    asked = Asked(config.study, config.population.personas, config.held_out.values)
+    was = hashes_in_force(reader.entry, log)
+    now = input_hashes(config.study, config.population, config.held_out)
+    if was.get("population") != now["population"] and holds_out_the_same(then(), asked):
+        # Of other people other values are held out: that is no second thing that moved.
+        now["held_out"] = was.get("held_out", "")
+    return compare(was, now, lambda name: what_moved(then(), asked, name))
 
 
 def code_of(config: RunConfig) -> Fingerprint:
@@ -111,18 +193,49 @@ def code_of(config: RunConfig) -> Fingerprint:
 
     Raises:
         PluginError: a class that the study names cannot be found.
-        SourceError: a module cannot be read.
+        UsageError: a declared data file is gone.
+        SourceError: a module or a declared data file cannot be read.
 
     """
-    study = config.study
-    own = dict.fromkeys([study.agent.agent, *(scenario.world for scenario in study.scenarios)])
-    plugins = [name for name in own if not name.startswith("perdure.")]
-    return fingerprint(Path(config.study_path).resolve().parent, plugins)
+    return code_at(config.study_file.parent, classes_of(config.study), config.study.files)
+
+
+def code_at(folder: Path, classes: Iterable[str], files: Sequence[str] = ()) -> Fingerprint:
+    """Take the fingerprint of the code that would decide a run with these worlds and agents now.
+
+    `folder` is that of the study, where its own, and its data `files`, are looked for first.
+
+    Raises:
+        PluginError: a class that the study names cannot be found.
+        UsageError: a declared data file is gone.
+        SourceError: a module or a declared data file cannot be read.
+
+    """
+    return fingerprint(folder, _own(classes), files)
+
+
+def plugins_of(study: Study) -> tuple[str, ...]:
+    """Name the classes of a study that are not ours, each once, as `module:Class`."""
+    return _own(classes_of(study))
+
+
+def classes_of(study: Study) -> tuple[str, ...]:
+    """Name the classes of a study's agent and worlds."""
+    return (study.agent.agent, *(scenario.world for scenario in study.scenarios))
+
+
+def _own(classes: Iterable[str]) -> tuple[str, ...]:
+    return tuple(name for name in dict.fromkeys(classes) if not name.startswith("perdure."))
 
 
 def _require_folder(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise HeldError("This is not a folder.", where=str(folder), remedy="Give another one.")
+
+
+def _require_free(folder: Path) -> None:
+    if is_held(folder):
+        raise held_error(folder)
 
 
 def _require_empty(folder: Path) -> None:
@@ -136,6 +249,8 @@ def _require_empty(folder: Path) -> None:
         and not (item.name == WORLDS_NAME and item.is_dir() and not any(item.iterdir()))
     )
     if others:
+        # What another run began to write there just now is not something else.
+        _require_free(folder)
         raise HeldError(
             f"The folder holds something else ({one_line(others[0], 40)!r}).",
             where=str(folder),

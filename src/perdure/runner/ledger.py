@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from perdure.records.events import Cost
 from perdure.records.record import Record
-from perdure.records.registry import CallsLost, CallsOrphaned, LogPayload
+from perdure.records.registry import CallsLost, CallsOrphaned, LogPayload, TickDiscarded
 from perdure.records.request import Attempt
 
 
@@ -24,11 +24,22 @@ NOTHING_SPENT = Spend()
 
 
 def spend_outside(log: Iterable[LogPayload]) -> Spend:
-    """Sum what a run log says was spent on calls that are in no tick."""
-    rows = [row for row in log if isinstance(row, CallsLost | CallsOrphaned)]
-    return Spend(
-        known=sum(row.cost for row in rows), unknown=sum(row.unknown_costs for row in rows)
-    )
+    """Sum what a run log says was spent on calls that are in no tick.
+
+    Of a tick that was lost with the call journal, its estimate is the amount.
+    """
+    spend = NOTHING_SPENT
+    for row in log:
+        match row:
+            case CallsLost() | CallsOrphaned():
+                spend += Spend(known=row.cost, unknown=row.unknown_costs)
+            case TickDiscarded(journal_lost=True, estimate=None):
+                spend += Spend(unknown=1)
+            case TickDiscarded(journal_lost=True, estimate=int(estimate)):
+                spend += Spend(known=estimate)
+            case _:
+                pass
+    return spend
 
 
 def spend_of(costs: Iterable[Cost | Attempt]) -> Spend:

@@ -7,63 +7,53 @@ Everything that moved is named at once. Some of it may be forced, by name; what 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
 import msgspec
 
 from perdure.base.canonical import hash_hex
 from perdure.base.errors import MovedError, UsageError
-from perdure.closure import Difference
+from perdure.closure import Difference, Part
 from perdure.records.budget import Budget
-from perdure.records.fingerprint import Fingerprint
-from perdure.records.registry import LogPayload, Moved, RunEntry, RunForced
+from perdure.records.registry import Moved, RunEntry
 from perdure.records.study import Study
+from perdure.study.findings import suggestion
 
-# Each compared thing, and whether a run may be forced past it.
-FORCEABLE: dict[str, bool] = {
-    "brief": True,
-    "ontology": True,
-    "questions": True,
-    "pins": True,
-    "prices": True,
-    "agent": True,
-    "settings": True,
-    "plugins": True,
-    "files": True,
-    "engine": True,
-    "python": True,
-    "population": False,
-    "held_out": False,
-    "scenarios": False,
-    "seeds": False,
+# Each compared thing, and why a run cannot be forced past it; empty where it can.
+_OTHER_WORLDS = "it makes other worlds"
+NEVER: dict[str, str] = {
+    "brief": "",
+    "ontology": "",
+    "questions": "",
+    "pins": "",
+    "prices": "",
+    "agent": "",
+    "settings": "",
+    "plugins": "",
+    "files": "",
+    "engine": "",
+    "python": "",
+    "population": _OTHER_WORLDS,
+    "scenarios": _OTHER_WORLDS,
+    "seeds": _OTHER_WORLDS,
+    "held_out": "the record holds the values that answers are compared with at the end",
+    "currency": "what was spent and what will be spent could not be summed",
 }
-_PARTS_SHOWN = 5
+FORCEABLE = tuple(name for name, reason in NEVER.items() if not reason)
+
+_PARTS_MAX = 8
+_DIFF_LINES_MAX = 400
 
 
-def asked_then(entry: RunEntry, log: Iterable[LogPayload]) -> dict[str, str]:
-    """Give the hashes of a run's inputs as they stood last: as first asked, or as forced since."""
-    hashes = dict(entry.hashes)
-    for row in log:
-        if isinstance(row, RunForced):
-            hashes.update({one.name: one.now for one in row.moved})
-    return hashes
-
-
-def code_then(entry: RunEntry, log: Iterable[LogPayload]) -> Fingerprint | None:
-    """Give the code of a run as it stood last: as it began, or as forced since."""
-    forced = [row.fingerprint for row in log if isinstance(row, RunForced) and row.fingerprint]
-    return forced[-1] if forced else entry.fingerprint
-
-
-def compare(was: Mapping[str, str], now: Mapping[str, str]) -> tuple[Moved, ...]:
-    """List every input that moved, in the order in which they are compared.
-
-    An input that the run did not record when it began, being older than it, is not compared.
-    """
+def compare(
+    was: Mapping[str, str], now: Mapping[str, str], say: Callable[[str], Iterable[str]]
+) -> tuple[Moved, ...]:
+    """List every input whose hash moved. `say` says of one, by name, what of it moved."""
     return tuple(
-        Moved(name=name, was=was[name], now=value)
+        Moved(name=name, was=was.get(name, ""), now=value, parts=_bounded(say(name)))
         for name, value in now.items()
-        if name in FORCEABLE and was.get(name, value) != value
+        if name in NEVER and was.get(name, "") != value
     )
 
 
@@ -72,15 +62,28 @@ def moved_code(differences: Iterable[Difference]) -> tuple[Moved, ...]:
     parts: dict[str, list[Difference]] = defaultdict(list)
     for one in differences:
         parts[one.part].append(one)
-    return tuple(
-        Moved(
-            name=part,
-            was=hash_hex([one.old for one in found]),
-            now=hash_hex([one.new for one in found]),
-            parts=tuple(one.name for one in found),
-        )
-        for part, found in parts.items()
-    )
+    return tuple(_gathered(part, found) for part, found in parts.items())
+
+
+def require_forceable(force: Iterable[str]) -> None:
+    """Refuse a force of what can never be forced, or of what is not compared.
+
+    Raises:
+        UsageError: something is forced that cannot be; says why, and what to do.
+
+    """
+    for name in force:
+        if name not in NEVER:
+            raise UsageError(
+                f"--force {name} names nothing that is compared.",
+                remedy=suggestion(name, NEVER),
+            )
+        if NEVER[name]:
+            raise UsageError(
+                f"--force {name} is not possible: {NEVER[name]}.",
+                remedy="Restore it, or start another run in another folder. These may be forced: "
+                f"{', '.join(FORCEABLE)}.",
+            )
 
 
 def require_leave(
@@ -89,29 +92,29 @@ def require_leave(
     """Refuse a run of which something moved that is not forced. `diffs` show how code moved.
 
     Raises:
-        UsageError: something is forced that cannot be.
         MovedError: something moved and is not forced; names all of it.
 
     """
-    cannot = [name for name in force if not FORCEABLE.get(name, False)]
-    if cannot:
-        known = ", ".join(name for name, able in FORCEABLE.items() if able)
-        raise UsageError(
-            f"--force {cannot[0]} is not possible.",
-            remedy=f"These may be forced: {known}. What makes other worlds needs another run.",
-        )
     refused = [one for one in moved if one.name not in force]
     if not refused:
         return
-    if all(FORCEABLE[one.name] for one in refused):
-        flags = " ".join(f"--force {one.name}" for one in refused)
-        remedy = f"Restore it, start another run, or go on with {flags}, which is recorded."
+    never = [one.name for one in refused if NEVER[one.name]]
+    if never:
+        reasons = "; ".join(f"{name}, for {NEVER[name]}" for name in never)
+        remedy = (
+            "Restore what moved, or start another run in another folder. "
+            f"This cannot be forced: {reasons}."
+        )
     else:
-        remedy = "Restore what moved, or start another run in another folder."
+        flags = " ".join(f"--force {one.name}" for one in refused)
+        remedy = (
+            f"Restore it, start another run in another folder, or go on with {flags}, "
+            "which is recorded and marks the results for ever."
+        )
     raise MovedError(
-        f"What decides this run moved: {'; '.join(map(_told, refused))}.",
+        f"What decides this run moved: {'; '.join(map(told, refused))}.",
         moved=tuple(one.name for one in refused),
-        diffs=tuple(diffs),
+        diffs=tuple(_shortened(diffs)),
         where=where,
         remedy=remedy,
     )
@@ -134,9 +137,56 @@ def require_same_budget(entry: RunEntry, budget: Budget, where: str) -> None:
         )
 
 
-def _told(one: Moved) -> str:
+def told(one: Moved) -> str:
+    """Say what moved of one thing, with its old and new value."""
     if not one.parts:
-        return f"{one.name} ({one.was[:12]} then, {one.now[:12]} now)"
-    more = len(one.parts) - _PARTS_SHOWN
-    listed = ", ".join(one.parts[:_PARTS_SHOWN])
-    return f"{one.name} ({listed}{f' and {more} more' if more > 0 else ''})"
+        return f"{one.name} ({_short(one.was)} then, {_short(one.now)} now)"
+    return f"{one.name} ({'; '.join(one.parts)})"
+
+
+def _bounded(parts: Iterable[str]) -> tuple[str, ...]:
+    rest = iter(parts)
+    kept = tuple(islice(rest, _PARTS_MAX))
+    more = sum(1 for _ in rest)
+    return (*kept, f"and {more} more") if more else kept
+
+
+def _gathered(part: str, found: Sequence[Difference]) -> Moved:
+    if part == Part.PYTHON:
+        return Moved(name=part, was=found[0].old, now=found[0].new)
+    return Moved(
+        name=part,
+        was=hash_hex([one.old for one in found]),
+        now=hash_hex([one.new for one in found]),
+        parts=_bounded(_part(one) for one in found),
+    )
+
+
+def _part(one: Difference) -> str:
+    if not one.old or not one.new:
+        return f"{one.name} is {'gone' if one.old else 'new'}"
+    if one.part in {Part.FILES, Part.DISTRIBUTIONS}:
+        return f"{one.name} was {_short(one.old)} and is {_short(one.new)}"
+    return one.name
+
+
+def _short(value: str) -> str:
+    """Write a version as it is, and a hash by its beginning."""
+    return value[:12] if value else "nothing"
+
+
+def _shortened(diffs: Iterable[str]) -> Iterator[str]:
+    """Cut what is shown of many diffs, and say so."""
+    left = _DIFF_LINES_MAX
+    skipped = 0
+    for diff in diffs:
+        lines = diff.splitlines()
+        if left <= 0:
+            skipped += 1
+            continue
+        if len(lines) > left:
+            lines = [*lines[:left], f"... {len(lines) - left} more lines of this diff"]
+        left -= len(lines)
+        yield "\n".join(lines)
+    if skipped:
+        yield f"... and the diffs of {skipped} more modules"

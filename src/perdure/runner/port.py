@@ -15,7 +15,14 @@ from perdure.records.events import Head
 from perdure.records.journal import TickOpening
 from perdure.records.presentation import Plan
 from perdure.records.record import Record
-from perdure.records.registry import CallsLost, CallsOrphaned, LogHead, RungAt, WorldOutcome
+from perdure.records.registry import (
+    CallsLost,
+    CallsOrphaned,
+    LogHead,
+    RungAt,
+    WorldDiverged,
+    WorldOutcome,
+)
 from perdure.records.request import CallKey, CallResult, ChatRequest, EmbedRequest, FailureCause
 from perdure.runner.estimates import CallsSeen
 from perdure.runner.ladder import NOTHING_DUE, Due
@@ -55,7 +62,8 @@ class TickReport(Record):
     `cost` is the sum of known amounts in nano-units; `unknown_costs` counts the rest. `spent` is
     what is counted against the budget. `lost` and `orphaned` are what calls cost beside those that
     are in the tick. `rungs` are all that the world's record tells of. `seen` says what calls cost,
-    `most_calls` how many a tick made at most.
+    `most_calls` how many a tick made at most. `diverged` is where a world that was taken up again
+    first stepped otherwise than its record, if the run was forced since.
     """
 
     world_id: str
@@ -72,6 +80,7 @@ class TickReport(Record):
     rungs: tuple[RungAt, ...] = ()
     lost: tuple[CallsLost, ...] = ()
     orphaned: CallsOrphaned | None = None
+    diverged: WorldDiverged | None = None
 
 
 class ModelHost(Protocol):
@@ -106,6 +115,11 @@ class ModelHost(Protocol):
     @property
     def stop_cause(self) -> FailureCause | None:
         """The failure that ends the run for every world, once there is one."""
+        ...
+
+    @property
+    def holds_open(self) -> bool:
+        """Whether any tick is open, with its calls in the journal."""
         ...
 
     def stats(self) -> HostStats:

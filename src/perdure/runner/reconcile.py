@@ -8,55 +8,33 @@ in the record after all is given up by the journal, with what the record did not
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from perdure.inference.charges import is_final, uncharged
 from perdure.inference.journaled import JournaledHost
 from perdure.records.events import Cost
 from perdure.records.journal import OpenTick
-from perdure.records.registry import (
-    CallsLost,
-    CallsOrphaned,
-    LogPayload,
-    RunClosed,
-    RunOpened,
-    RunPaused,
-    TickDiscarded,
-)
+from perdure.records.registry import CallsLost, CallsOrphaned, LogPayload, TickDiscarded
 from perdure.records.request import CallKey
 from perdure.trace.port import Reading, RunRegistry
+from perdure.trace.sittings import forced_epoch, killed_epochs
 
 
 def losses_of(tick: OpenTick, log: Sequence[LogPayload]) -> tuple[TickDiscarded, ...]:
-    """Make the records of a tick's losses that a run log lacks, one for each killed sitting. Pure.
+    """Make the records of a tick's losses that a run log does not have yet. Pure.
 
-    A sitting ran the tick if it opened it, or made a call of it; one that ended by itself lost
-    nothing. A loss may be older than the last sitting, which may have been killed before it came to
-    record anything.
+    A sitting that was killed lost the tick if it opened it, or made a call of it. There is more
+    than one such sitting if a resume was killed before it could record what it found.
     """
-    ran = {tick.epoch, *(call.epoch for call in tick.calls)}
+    epochs = {tick.epoch, *(call.epoch for call in tick.calls)} & killed_epochs(log)
     place = (tick.opening.world, tick.opening.tick)
-    known = {
-        row.epoch
-        for row in log
-        if isinstance(row, TickDiscarded) and (row.world_id, row.tick) == place
-    }
+    known = {(row.world_id, row.tick, row.epoch) for row in log if isinstance(row, TickDiscarded)}
     kept = sum(call.settled is not None and is_final(call.settled) for call in tick.calls)
     return tuple(
         TickDiscarded(world_id=place[0], tick=place[1], epoch=epoch, kept=kept)
-        for epoch in sorted(ran - known - _ended_by_themselves(log))
+        for epoch in sorted(epochs)
+        if (*place, epoch) not in known
     )
-
-
-def _ended_by_themselves(log: Iterable[LogPayload]) -> set[int]:
-    """List the epochs of the sittings that paused or closed their run."""
-    epochs, epoch = set(), 0
-    for row in log:
-        if isinstance(row, RunOpened):
-            epoch = row.epoch
-        elif isinstance(row, RunPaused | RunClosed):
-            epochs.add(epoch)
-    return epochs
 
 
 async def reconcile(
@@ -69,15 +47,18 @@ async def reconcile(
 ) -> None:
     """Settle every tick that the journal holds open. `log` is the run log before this sitting.
 
-    With `afresh` (something was forced) open ticks are given up, and their calls charged.
+    With `afresh` (something is forced) open ticks are given up, and their calls charged. So are
+    those of before something was forced, of which the journal may not know it yet.
 
     Raises:
         DamagedRecordError: the journal does not hold what was written.
         StorageError: what happened could not be recorded.
 
     """
+    forced = forced_epoch(log)
     for tick in await host.open_ticks():
         world_id, number = tick.opening.world, tick.opening.tick
+        given_up = afresh or tick.epoch < forced
         head = await asyncio.to_thread(reading.head, world_id)
         in_record = head is not None and number <= head.tick
         if not in_record:
@@ -87,12 +68,12 @@ async def reconcile(
         if in_record:
             used = await asyncio.to_thread(_calls_of, reading, world_id, number)
         charges: list[CallsLost | CallsOrphaned] = [*await host.lost(world_id, number)]
-        if in_record or afresh:
+        if in_record or given_up:
             orphaned = await host.orphans(world_id, number, used)
             charges += [orphaned] if orphaned is not None else []
         for charge in uncharged(charges, log):
             await registry.log(charge)
-        if in_record or afresh:
+        if in_record or given_up:
             await host.close_tick(world_id, number)
 
 

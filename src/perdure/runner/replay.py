@@ -2,24 +2,29 @@
 
 The world steps again under the recorded plans, the agent acts again on the recorded replies, and
 what they make is put beside the record, event by event. The first difference is named. There are
-two causes: the code moved since, or the code is not deterministic.
+two causes: the code moved since, or the code is not deterministic. What moved is named too.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from perdure.base.errors import PluginError
+import msgspec
+
+from perdure.agent import AGENT_VERSION, Agent
+from perdure.base.errors import (
+    PluginError,
+)
+from perdure.closure import SourceError, compare
 from perdure.inference.host import HostStats
 from perdure.inference.reservations import Limit
 from perdure.records.events import (
-    KIND_OF,
     AnswerGiven,
     Batch,
-    Cost,
-    Event,
     Head,
     Reflected,
     Turn,
@@ -28,7 +33,7 @@ from perdure.records.events import (
 from perdure.records.journal import TickOpening
 from perdure.records.persona import Persona
 from perdure.records.record import Record
-from perdure.records.registry import CallsLost, CallsOrphaned, LogHead
+from perdure.records.registry import CallsLost, CallsOrphaned, LogHead, RunForced
 from perdure.records.request import (
     Attempt,
     CallKey,
@@ -39,24 +44,30 @@ from perdure.records.request import (
     Reply,
     Vectors,
 )
+from perdure.records.scenario import Header
+from perdure.records.study import Study
 from perdure.runner.calls import WORLD_JOB
-from perdure.runner.difference import first_difference
-from perdure.runner.past import PastTick, past_ticks
+from perdure.runner.config import study_file_of
+from perdure.runner.divergence import UNRECORDED, Divergence, Found, diverged, divergence_of
+from perdure.runner.history import code_at
+from perdure.runner.moved import moved_code, told
+from perdure.runner.past import PastTick, ReadBlob, past_ticks
 from perdure.runner.plugins import PluginParts
 from perdure.runner.port import TickOpened
 from perdure.runner.vectors import unpack
 from perdure.runner.world_run import WorldRun
+from perdure.study.identity import header_as
 from perdure.trace.reader import RunReader
+from perdure.world import World
 
 SERVED = "record"
+
+_EITHER = "The code moved since, or it is not deterministic."
+_NOT_THE_CODE = (
+    "No code that decides the run moved since, so it is not deterministic, or goes by something "
+    "that is not its code."
+)
 _Place = tuple[int, str, int]
-
-
-class Divergence(Record):
-    """The first event that came out otherwise: its id, and the field with old and new value."""
-
-    event: str
-    wrong: str
 
 
 class ReplayedWorld(Record):
@@ -69,10 +80,14 @@ class ReplayedWorld(Record):
 
 
 class Replayed(Record):
-    """A run driven again, world by world, with no model call made."""
+    """A run driven again, world by world, with no model call made.
+
+    If it came out otherwise, `causes` says in sentences what can have made it so.
+    """
 
     run_id: str
     worlds: tuple[ReplayedWorld, ...]
+    causes: tuple[str, ...] = ()
 
     @property
     def diverged(self) -> bool:
@@ -80,8 +95,11 @@ class Replayed(Record):
         return any(world.divergence is not None for world in self.worlds)
 
 
-def replay(folder: Path) -> Replayed:
-    """Drive every world of a run again.
+def replay(folder: Path, *, study_file: Path | None = None) -> Replayed:
+    """Drive every world of a run again. Each tick is driven under the inputs that held for it.
+
+    The study's own world and agent are loaded from beside `study_file`; by default, from where the
+    study is.
 
     Raises:
         DamagedRecordError: the record does not hold what was written.
@@ -89,72 +107,174 @@ def replay(folder: Path) -> Replayed:
 
     """
     with RunReader.open(folder) as reader:
-        personas = {persona.id: persona for persona in reader.personas}
-        study_folder = Path(reader.entry.study_path).parent
-        worlds = [
-            asyncio.run(_replay_world(reader, world.world_id, personas, study_folder))
+        file = study_file or study_file_of(reader.entry, folder) or Path(reader.entry.study_path)
+        driven = _Driven(
+            reader=reader,
+            personas={persona.id: persona for persona in reader.personas},
+            folder=file.resolve().parent,
+            forces=tuple(row for row in reader.log if isinstance(row, RunForced)),
+        )
+        worlds = tuple(
+            asyncio.run(_replay_world(driven, world.world_id))
             for world in reader.worlds
             if reader.has(world.world_id)
-        ]
-        return Replayed(run_id=reader.entry.run_id, worlds=tuple(worlds))
+        )
+        replayed = Replayed(run_id=reader.entry.run_id, worlds=worlds)
+        if all(world.divergence is None or world.divergence.forced for world in worlds):
+            return replayed
+        return msgspec.structs.replace(replayed, causes=_causes(driven))
 
 
-async def _replay_world(
-    reader: RunReader, world_id: str, personas: Mapping[str, Persona], study_folder: Path
-) -> ReplayedWorld:
-    header = reader.header(world_id)
-    parts = PluginParts(header.agent.agent, [header.scenario.world], study_folder)
-    host, beside = _RecordHost(), _Beside(world_id)
-    world = WorldRun(
-        header=header,
-        personas=personas,
-        world=parts.world(header),
-        agent=parts.agent(header),
-        partition=beside,
-        host=host,
-    )
+@dataclass(frozen=True)
+class _Stage:
+    """The inputs that a world was lived under from a tick on, and what it is driven with."""
+
+    first: int
+    header: Header
+    world: World
+    agent: Agent
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Driven:
+    """A run that is driven again: its record, its people, its study's folder, its forces."""
+
+    reader: RunReader
+    personas: Mapping[str, Persona]
+    folder: Path
+    forces: tuple[RunForced, ...]
+
+    def stages(self, world_id: str) -> list[_Stage]:
+        """Give the stages of a world's life, each with the first tick that it may hold for.
+
+        Where two begin at one tick, the later one holds.
+
+        Raises:
+            PluginError: a world or agent cannot be loaded or made.
+
+        """
+        header = self.reader.header(world_id)
+        found = [self._stage(0, header)]
+        for force in self.forces:
+            if force.study:
+                header = header_as(header, msgspec.json.decode(force.study, type=Study))
+                found.append(self._stage(force.ticks.get(world_id, -1) + 1, header))
+        return found
+
+    def _stage(self, first: int, header: Header) -> _Stage:
+        parts = PluginParts(header.agent.agent, [header.scenario.world], self.folder)
+        return _Stage(first, header, parts.world(header), parts.agent(header))
+
+    def forced_after(self, world_id: str, tick: int) -> tuple[str, ...]:
+        """Name what the run was forced past after a tick was closed."""
+        later = [force for force in self.forces if force.ticks.get(world_id, -1) >= tick]
+        return tuple(dict.fromkeys(one.name for force in later for one in force.moved))
+
+
+async def _replay_world(driven: _Driven, world_id: str) -> ReplayedWorld:
+    reader = driven.reader
+    blob = partial(reader.blob, world_id)
+    host, beside = _RecordHost(), _Beside(blob)
+    stages = driven.stages(world_id)
+    stage: _Stage | None = None
+    world: WorldRun | None = None
     ticks = events = 0
-    try:
-        await world.begin()
-        for past in past_ticks(reader.events(world_id), lambda name: reader.blob(world_id, name)):
-            host.past = beside.past = past
-            host.answers = _answers(past, reader, world_id)
-            opened = TickOpened(
-                plan=past.plan, log_head=LogHead(seq=-1, chain=""), epoch=0, due=past.due
-            )
+    divergence = None
+    for past in past_ticks(reader.events(world_id), blob):
+        host.load(_answers(past, reader, world_id))
+        beside.load(past)
+        opened = TickOpened(
+            plan=past.plan, log_head=LogHead(seq=-1, chain=""), epoch=0, due=past.due
+        )
+        raised: PluginError | None = None
+        held = next(one for one in reversed(stages) if one.first <= past.tick)
+        try:
+            if world is None or held is not stage:
+                stage = held
+                world = await _world_at(driven, stage, past.tick, beside, host)
             await world.run_tick(past.tick, opened)
-            if beside.divergence is not None:
-                break
-            ticks, events = ticks + 1, events + len(past.events)
-    except PluginError as error:
-        beside.divergence = Divergence(event=f"{world_id}, tick {ticks}", wrong=str(error))
-    return ReplayedWorld(
-        world_id=world_id, ticks=ticks, events=events, divergence=beside.divergence
+        except PluginError as error:
+            raised = error
+        divergence = divergence_of(world_id, past, beside.found, host.unrecorded, raised)
+        if divergence is not None:
+            forced = driven.forced_after(world_id, past.tick)
+            divergence = msgspec.structs.replace(divergence, forced=forced)
+            break
+        ticks, events = ticks + 1, events + len(past.events)
+    return ReplayedWorld(world_id=world_id, ticks=ticks, events=events, divergence=divergence)
+
+
+async def _world_at(
+    driven: _Driven, stage: _Stage, tick: int, partition: _Beside, host: _RecordHost
+) -> WorldRun:
+    """Bring a world to the start of a tick as a resume would."""
+    world = WorldRun(
+        header=stage.header,
+        personas=driven.personas,
+        world=stage.world,
+        agent=stage.agent,
+        partition=partition,
+        host=host,
+        forced_until=tick - 1,
+        quorum=0.0,
+    )
+    await world.begin()
+    if tick > 0:
+        await world.recall(driven.reader, before=tick)
+    return world
+
+
+def _causes(driven: _Driven) -> tuple[str, ...]:
+    """Say what can have made a record come out otherwise: what moved since, or else chance."""
+    reader = driven.reader
+    headers = [
+        reader.header(world.world_id) for world in reader.worlds if reader.has(world.world_id)
+    ]
+    own = [name for one in headers for name in (one.agent.agent, one.scenario.world)]
+    try:
+        now = code_at(driven.folder, own)
+    except (PluginError, SourceError):
+        return (_EITHER,)
+    forced = [row.fingerprint for row in driven.forces]
+    then = [code for code in (reader.entry.fingerprint, *forced) if code is not None]
+    if not then:
+        return (_EITHER,)
+    refusing = dict.fromkeys(one for code in then for one in compare(code, now).refusing)
+    if not refusing:
+        return (_NOT_THE_CODE,)
+    named = "; ".join(told(one) for one in moved_code(refusing))
+    was = reader.entry.versions.get("agent", str(AGENT_VERSION))
+    renewed = f" The persona agent was version {was} and is version {AGENT_VERSION}."
+    return (
+        f"Code that decides the run moved since: {named}."
+        + (renewed if was != str(AGENT_VERSION) else ""),
+        "If that is not the reason, the code is not deterministic.",
     )
 
 
 class _RecordHost:
-    """Answers each call with what is recorded of it."""
+    """Answers each call of a tick with what is recorded of it, and notes those that are not."""
 
     def __init__(self) -> None:
-        self.past: PastTick | None = None
-        self.answers: dict[_Place, Reply | Vectors | FailureCause] = {}
+        self._answers: dict[_Place, Reply | Vectors | FailureCause] = {}
+        self.unrecorded: list[CallKey] = []
         self.stop_cause: FailureCause | None = None
 
-    async def call(self, key: CallKey, request: ChatRequest | EmbedRequest) -> CallResult:
+    def load(self, answers: dict[_Place, Reply | Vectors | FailureCause]) -> None:
+        """Take the answers of the tick that is driven next."""
+        self._answers = answers
+        self.unrecorded = []
+
+    async def call(self, key: CallKey, request: ChatRequest | EmbedRequest) -> CallResult:  # noqa: ARG002
         """Give the recorded answer, or the recorded cause.
 
-        Raises:
-            PluginError: the record does not hold what the model said to this call.
-
+        A call that is not on record fails, so that the tick comes to its end and can be compared:
+        what differs before the call is then named first.
         """
-        answer = self.answers.get((key.job, key.purpose, key.ordinal))
+        answer = self._answers.get((key.job, key.purpose, key.ordinal))
         if answer is None:
-            raise PluginError(
-                f"Call {key.ordinal} for {key.purpose!r} of job {key.job} ({request.role}) is not "
-                "on record, or what it was answered is not.",
-                remedy="The agent moved, or it makes calls whose replies no event holds.",
-            )
+            self.unrecorded.append(key)
+            answer = UNRECORDED
         if isinstance(answer, FailureCause):
             return CallResult(key=key, attempts=(Attempt(failed=answer),))
         return CallResult(key=key, attempts=(Attempt(),), answer=answer)
@@ -183,6 +303,11 @@ class _RecordHost:
     async def close_tick(self, world: str, tick: int) -> None:
         """Close nothing."""
 
+    @property
+    def holds_open(self) -> bool:
+        """Hold nothing open: there is no journal."""
+        return False
+
     def stats(self) -> HostStats:
         """Count nothing: nothing is called."""
         return HostStats(in_flight=0, queued=0, calls=0, failed=0, retries=0, ceiling=0)
@@ -191,11 +316,15 @@ class _RecordHost:
 class _Beside:
     """A partition that writes nothing: it puts each batch beside the recorded events."""
 
-    def __init__(self, world_id: str) -> None:
-        self._world_id = world_id
-        self.past: PastTick | None = None
-        self.divergence: Divergence | None = None
+    def __init__(self, blob: ReadBlob) -> None:
+        self._blob = blob
+        self._past: PastTick | None = None
+        self.found: Found | None = None
         self._head = Head(seq=-1, chain="", content=0, digest="")
+
+    def load(self, past: PastTick) -> None:
+        """Take the recorded tick that is driven next."""
+        self._past, self.found = past, None
 
     @property
     def head(self) -> Head:
@@ -209,10 +338,10 @@ class _Beside:
 
     async def append(self, batch: Batch, *, epoch: int, log_head: LogHead) -> Head:  # noqa: ARG002
         """Compare a batch with the recorded tick."""
-        assert self.past is not None, "a tick is loaded before it is driven"
-        last = self.past.events[-1]
-        contents = [e.content for e in self.past.events if e.content is not None]
-        self.divergence = diverged(self._world_id, self.past.events, batch.events)
+        assert self._past is not None, "a tick is loaded before it is driven"
+        last = self._past.events[-1]
+        contents = [e.content for e in self._past.events if e.content is not None]
+        self.found = diverged(self._past.events, batch.events, self._blob, batch.blobs)
         self._head = Head(
             seq=last.seq,
             chain="",
@@ -228,33 +357,6 @@ class _Beside:
 
     async def close(self) -> None:
         """Do nothing."""
-
-
-def diverged(world_id: str, recorded: Sequence[Event], now: Sequence[Event]) -> Divergence | None:
-    """Find the first event that came out otherwise; costs are not compared. Pure."""
-    old = [event for event in recorded if not isinstance(event.payload, Cost)]
-    new = [event for event in now if not isinstance(event.payload, Cost)]
-    for was, found in zip(old, new, strict=False):
-        kinds = KIND_OF[type(was.payload)], KIND_OF[type(found.payload)]
-        if kinds[0] != kinds[1]:
-            return Divergence(
-                event=f"{world_id}:{was.seq}", wrong=f"it was a {kinds[0]} and is a {kinds[1]}"
-            )
-        beside = ("persona", was.persona, found.persona), ("content", was.content, found.content)
-        for name, left, right in beside:
-            if left != right:
-                return Divergence(
-                    event=f"{world_id}:{was.seq}", wrong=f"{name} was {left!r} and is {right!r}"
-                )
-        wrong = first_difference(was.payload, found.payload)
-        if wrong:
-            return Divergence(event=f"{world_id}:{was.seq}", wrong=f"{kinds[0]}: {wrong}")
-    if len(old) != len(new):
-        return Divergence(
-            event=f"{world_id}:{old[-1].seq}",
-            wrong=f"the tick had {len(old)} events and has {len(new)}",
-        )
-    return None
 
 
 def _answers(

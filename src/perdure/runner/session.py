@@ -23,12 +23,14 @@ from perdure.runner.config import RunConfig
 from perdure.runner.failure_log import failure_log
 from perdure.runner.governor import Governor
 from perdure.runner.meter import OBSERVE_EVERY_S, Meter, Observer, progress
+from perdure.runner.notice import Notice, unheard
 from perdure.runner.port import ModelHost, TickReport
 from perdure.runner.signals import stopping
 from perdure.runner.spending import Spending
 from perdure.runner.worker import RecallWorld, StartWorld, drive
-from perdure.runner.world_run import WorldRun
+from perdure.runner.world_run import Guard, WorldRun, unguarded
 from perdure.study.identity import Cell
+from perdure.trace.forced import forced_until
 from perdure.trace.port import Partition, Partitions, RunRegistry
 from perdure.trace.stop_request import forget_request, is_asked_to_stop
 from perdure.world import World
@@ -52,7 +54,8 @@ class Parts(Protocol):
 class Session:
     """What a sitting works with. Progress is shown to `observer`, and kept in `folder`.
 
-    `log` is the run log up to where this sitting's own work begins.
+    `log` is the run log up to where this sitting's own work begins. `guard` is called before each
+    tick is written, and raises what forbids it. `notice` is told what a person should know.
     """
 
     config: RunConfig
@@ -66,6 +69,8 @@ class Session:
     observer: Observer | None = None
     folder: Path | None = None
     log: tuple[LogPayload, ...] = ()
+    guard: Guard = unguarded
+    notice: Notice = unheard
 
 
 async def conduct(session: Session) -> RunResult:
@@ -81,6 +86,7 @@ async def conduct(session: Session) -> RunResult:
         skew=session.config.study.skew,
         spending=session.spending,
         log=session.log,
+        notice=session.notice,
     )
     meter = _meter(session, governor)
     loop = asyncio.get_running_loop()
@@ -121,7 +127,7 @@ async def conduct(session: Session) -> RunResult:
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
-    result = await governor.close(session.config.out)
+    result = await governor.close(session.config.out, holds_open=session.host.holds_open)
     meter.show(last=True)
     return result
 
@@ -148,6 +154,8 @@ def _starter(session: Session) -> StartWorld:
             agent=agent,
             partition=partition,
             host=session.host,
+            forced_until=forced_until(session.log, header.world_id),
+            guard=session.guard,
         )
 
     return start

@@ -306,7 +306,7 @@ def spent_by_completed(outcomes: Iterable[WorldOutcome | None]) -> Amounts:
     return spent
 
 
-async def take_up(
+async def hold_to_budget(
     study: Study,
     cells: Sequence[Cell],
     host: JournaledHost,

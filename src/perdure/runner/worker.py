@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 import msgspec
 
 from perdure.base.crashpoints import crashpoint
-from perdure.base.errors import BudgetReachedError
+from perdure.base.errors import BudgetReachedError, StorageError
 from perdure.records.registry import WorldOutcome, WorldState
 from perdure.records.scenario import Header
 from perdure.runner.endings import outcome_of
@@ -84,6 +84,12 @@ async def _drive_one(
             await governor.world_recalled(await recall(world))
         await _ticks(world, governor)
         await world.partition.finish()
+    except Exception as error:
+        # However a world stops short, its record is left as whole as any other's, unless it is the
+        # storage that failed.
+        if not isinstance(error, StorageError):
+            await world.partition.finish()
+        raise
     finally:
         last.tick = world.partition.head.tick
         try:

@@ -8,7 +8,7 @@ scoring and encoding run off the event loop, so that no other world's calls wait
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 import msgspec
@@ -23,13 +23,21 @@ from perdure.records.journal import TickOpening
 from perdure.records.outcome import Outcome, Scored, TurnDone, TurnFailed
 from perdure.records.persona import Persona
 from perdure.records.presentation import Need, NeedAnswer, Plan, TurnJob, WorldDelta
+from perdure.records.registry import WorldDiverged
 from perdure.records.scenario import Header
 from perdure.runner.bill import Bill
 from perdure.runner.calls import TickCalls, TickModels
 from perdure.runner.carried import Carried
 from perdure.runner.compose import TickResult, compose, pause
-from perdure.runner.difference import first_difference
-from perdure.runner.endings import blame, no_quorum, refusal, require_outcomes, theirs
+from perdure.runner.departure import departure
+from perdure.runner.endings import (
+    CONCERNS_THE_RUN,
+    blame,
+    no_quorum,
+    refusal,
+    require_outcomes,
+    theirs,
+)
 from perdure.runner.ladder import recorded
 from perdure.runner.ledger import spend_of
 from perdure.runner.past import PastTick, past_ticks
@@ -39,7 +47,13 @@ from perdure.trace.port import Partition, Reading
 from perdure.trace.rungs import Rungs, recorded_after
 from perdure.world import World, check_delta
 
+Guard = Callable[[], None]
+
 _PROBLEMS_SHOWN = 3
+
+
+def unguarded() -> None:
+    """Forbid nothing."""
 
 
 class WorldRun:
@@ -54,12 +68,24 @@ class WorldRun:
         agent: Agent,
         partition: Partition,
         host: ModelHost,
+        forced_until: int = -1,
+        guard: Guard = unguarded,
+        quorum: float | None = None,
     ) -> None:
+        """Make the run of a world.
+
+        Its ticks up to `forced_until` are from before the run was last forced. `guard` is called
+        before a tick is written, off the event loop, and raises what forbids it. `quorum` stands in
+        for the header's where a tick is known to close.
+        """
         self.header = header
+        self._quorum = header.quorum if quorum is None else quorum
         self.partition = partition
         self._world = world
         self._agent = agent
         self._host = host
+        self._forced_until = forced_until
+        self._guard = guard
         self._header_hash = hash_hex(header)
         self._carried = Carried(header, personas)
         self._calls: TickCalls | None = None
@@ -92,20 +118,22 @@ class WorldRun:
         with blame(self.header.agent.agent, self._place()):
             self._agent.reset(self.header)
 
-    async def recall(self, reading: Reading) -> TickReport:
+    async def recall(self, reading: Reading, *, before: int | None = None) -> TickReport:
         """Bring world and personas to where the record ends; give the record's totals.
 
         The world steps through every closed tick again, under the recorded plans and answers, and
-        each delta is compared with the record. A world that has reached its horizon does not.
+        each delta is compared with the record. A world that has reached its horizon does not. In a
+        tick from before the run was forced, a difference is reported and the record holds. With
+        `before`, the tick of that number and all after it are left to come.
 
         Raises:
             MovedError: a delta is not the recorded one; names the first difference.
-            PluginError: the world raised.
+            PluginError: the world raised, or gave something else than a delta.
 
         """
-        return await asyncio.to_thread(self._recall, reading)
+        return await asyncio.to_thread(self._recall, reading, before)
 
-    def _recall(self, reading: Reading) -> TickReport:
+    def _recall(self, reading: Reading, before: int | None) -> TickReport:
         world_id = self.header.world_id
         report = TickReport(world_id=world_id, tick=-1, head=self.partition.head)
         done = self.partition.head.tick == self.header.scenario.horizon - 1
@@ -113,12 +141,17 @@ class WorldRun:
         for past in past_ticks(
             self._watched(reading.events(world_id)), partial(reading.blob, world_id)
         ):
+            if past.tick == before:
+                break
+            diverged = report.diverged
             if not done:
-                self._step_again(past)
+                found = self._step_again(past)
+                diverged = diverged or found
                 self._carried.relive(past)
             bill.add(past.costs)
             report = msgspec.structs.replace(
                 report,
+                diverged=diverged,
                 tick=past.tick,
                 turns=report.turns + len(past.turns),
                 turns_failed=report.turns_failed + past.turns_failed,
@@ -132,21 +165,27 @@ class WorldRun:
             self._rungs = recorded_after(self._rungs, event.tick, event.payload)
             yield event
 
-    def _step_again(self, past: PastTick) -> None:
+    def _step_again(self, past: PastTick) -> WorldDiverged | None:
+        """Step through a recorded tick again; give the first difference, if it may be one."""
         turns = self._carried.turns
         with blame(self.header.scenario.world, self._place(past.tick)):
-            needs = self._world.needs(past.tick, turns, past.plan)
+            needs = len(self._world.needs(past.tick, turns, past.plan))
             delta = self._world.step(past.tick, turns, past.plan, past.answers)
-        found = first_difference(past.delta, delta)
-        if len(needs) != len(past.answers):
-            found = f"needs had {len(past.answers)} parts and has {len(needs)}"
-        if found:
+            found = departure(past, delta, needs=needs)
+        if found is None:
+            return None
+        seq, wrong = found
+        if past.tick > self._forced_until:
             raise MovedError(
-                f"The world does not step as it is recorded: {found}.",
+                f"The world does not step as it is recorded: {wrong}.",
                 moved=("world",),
                 where=self._place(past.tick),
                 remedy="Its code moved, or it is not deterministic.",
             )
+        world_id = self.header.world_id
+        return WorldDiverged(
+            world_id=world_id, tick=past.tick, event=f"{world_id}:{seq}", wrong=wrong
+        )
 
     async def run_tick(self, tick: int, opened: TickOpened) -> TickReport:
         """Live one tick and write it.
@@ -156,6 +195,7 @@ class WorldRun:
             KeyOrModelRefusedError: the endpoint refused the key or the model; likewise.
             ProviderPausedError: the provider's account is empty; likewise.
             PluginError: the world or the agent raised, or broke its contract; likewise.
+            MovedError: code or data that nothing was compared with had a part in it; likewise.
             StorageError: the tick could not be written.
 
         """
@@ -178,7 +218,7 @@ class WorldRun:
         )
         self._require_not_refused(tick)
         self._require_not_stopped(tick)
-        short = shortfall(len(jobs), causes, self.header.quorum)
+        short = shortfall(len(jobs), causes, self._quorum)
         if short is not None:
             raise no_quorum(short, calls.results(), self.header.agent.agent, self._place(tick))
 
@@ -197,7 +237,9 @@ class WorldRun:
                 last=tick == self.header.scenario.horizon - 1,
                 due=opened.due,
             )
-            return scores, compose(result, self.partition.head, self.header.pins)
+            batch = compose(result, self.partition.head, self.header.pins)
+            self._guard()
+            return scores, batch
 
         scores, batch = await asyncio.to_thread(make)
         crashpoint("tick.before-append")
@@ -279,9 +321,17 @@ class WorldRun:
         self, jobs: tuple[TurnJob, ...], plan: Plan, calls: TickCalls
     ) -> tuple[Outcome, ...]:
         reference, place = self.header.agent.agent, self._place(calls.tick)
-        with blame(reference, place):
-            models = TickModels(calls)
-            outcomes = tuple(await self._agent.act(jobs, plan, models)) if jobs else ()
+        models = TickModels(calls)
+        try:
+            with blame(reference, place):
+                outcomes = tuple(await self._agent.act(jobs, plan, models)) if jobs else ()
+        except PluginError:
+            # An error of ours went through the agent's code, and is not the agent's.
+            if isinstance(calls.broken, CONCERNS_THE_RUN):
+                raise calls.broken from None
+            raise
+        if calls.broken is not None:
+            raise calls.broken
         return require_outcomes(outcomes, len(jobs), f"{reference}, {place}")
 
     def _require_not_stopped(self, tick: int) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 
 from perdure.base.money import NANO
 from perdure.records.record import Record
+from perdure.records.scenario import Scenario
 from perdure.records.study import ModelSpec, Study
 from perdure.records.usage import Usage
 from perdure.study.identity import Cell
@@ -149,6 +150,15 @@ def forecast(
         seconds_worst=_seconds_worst(study, ticks),
         own_parts=_own_parts(study),
     )
+
+
+def tick_cost(study: Study, scenario: Scenario, tick: int, *, personas: int) -> int | None:
+    """Forecast what one tick of a scenario costs, in nano-units; None if a price is not known."""
+    costs = call_costs(study)
+    expected = Schedule(scenario, study.agent).expected(tick, personas)
+    amounts = [_times(costs[kind][0], number) for kind, number in expected.items()]
+    known = [amount for amount in amounts if amount is not None]
+    return math.ceil(round(sum(known), 6)) if len(known) == len(amounts) else None
 
 
 def call_costs(study: Study) -> dict[Kind, tuple[int | None, int | None]]:

@@ -6,6 +6,8 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable
 
+import msgspec
+
 from perdure.base import canonical
 from perdure.base.errors import InvalidStudyError, Problem
 from perdure.records.population import HeldOut, Population
@@ -40,23 +42,44 @@ def world_id(scenario_hash: str, replicate_seed: int, population_hash: str) -> s
     return hashlib.sha256(text.encode()).hexdigest()[:_ID_DIGITS]
 
 
+def inputs_of(study: Study) -> dict[str, object]:
+    """Give each input that a study itself states, in the form in which it is hashed."""
+    return {
+        "brief": study.brief,
+        "ontology": study.ontology,
+        "questions": study.questions,
+        "scenarios": [study.variants, study.scenarios],
+        "seeds": study.seeds,
+        "pins": {role: spec.pin for role, spec in study.models.items()},
+        "prices": {role: price_of(spec) for role, spec in study.models.items()},
+        "agent": study.agent,
+        "settings": {"quorum": study.quorum, "skew": study.skew},
+        "currency": study.currency,
+    }
+
+
 def input_hashes(study: Study, population: Population, held_out: HeldOut) -> dict[str, str]:
     """Hash each input of a run, so that a resume can name what moved."""
+    stated = {name: canonical.hash_hex(value) for name, value in inputs_of(study).items()}
     return {
-        "brief": canonical.hash_hex(study.brief),
-        "ontology": canonical.hash_hex(study.ontology),
+        **stated,
         "population": population.population_hash,
         "held_out": held_out.held_out_hash,
-        "questions": canonical.hash_hex(study.questions),
-        "scenarios": canonical.hash_hex([study.variants, study.scenarios]),
-        "seeds": canonical.hash_hex(study.seeds),
-        "pins": canonical.hash_hex({role: spec.pin for role, spec in study.models.items()}),
-        "prices": canonical.hash_hex({role: price_of(spec) for role, spec in study.models.items()}),
-        "agent": canonical.hash_hex(study.agent),
-        "settings": canonical.hash_hex(
-            {"currency": study.currency, "quorum": study.quorum, "skew": study.skew}
-        ),
     }
+
+
+def header_as(header: Header, study: Study) -> Header:
+    """Give the header that a world would have if its study were this one. Its scenario stays."""
+    return msgspec.structs.replace(
+        header,
+        study=study.name,
+        brief=study.brief,
+        ontology=study.ontology,
+        questions=study.questions,
+        pins={role: spec.pin for role, spec in study.models.items()},
+        agent=study.agent,
+        quorum=study.quorum,
+    )
 
 
 def expand(study: Study, population: Population) -> tuple[Cell, ...]:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import msgspec
 
 from perdure.base.errors import InvalidStudyError
 from perdure.records.study import Study
 from perdure.study import files
-from perdure.study.findings import Findings
+from perdure.study.findings import Findings, quoted
+from perdure.study.kinds import Spot
 from perdure.study.money_flags import budgeted
 from perdure.study.overrides import Overrides, chosen, drawn
 from perdure.study.parse import Parsed, parse
+from perdure.study.schema import FILE_BYTES_MAX
 from perdure.study.yaml_reader import BYTES_MAX
 
 
@@ -32,14 +35,19 @@ class Examined:
 
 
 def examine(path: str | Path) -> Examined:
-    """Read a study file; problems are in the result, and nothing is raised for them."""
+    """Read a study file, and look at the data files that it declares.
+
+    Problems are in the result, and nothing is raised for them.
+    """
     path = Path(path)
     found = Findings(str(path))
     data = _read(path, found)
     if data is None:
         empty = Parsed(study=None, roles={}, people=None, file_line=0, draw_line=0)
         return Examined(path=path, parsed=empty, found=found)
-    return Examined(path=path, parsed=parse(data, found), found=found)
+    parsed = parse(data, found)
+    _check_files(path.parent, parsed.files, found)
+    return Examined(path=path, parsed=parsed, found=found)
 
 
 def settle(examined: Examined, overrides: Overrides) -> Study:
@@ -72,6 +80,21 @@ def load(path: str | Path, *, overrides: Overrides = Overrides()) -> Study:  # n
 
     """
     return settle(examine(path), overrides)
+
+
+def _check_files(folder: Path, named: Iterable[Spot[str]], found: Findings) -> None:
+    """Note every declared data file that is not a file of the study's folder."""
+    seen: set[PurePosixPath] = set()
+    for spot in named:
+        name = PurePosixPath(spot.value)
+        if name in seen:
+            found.add(spot.line, f"The file {quoted(spot.value)} is there twice.", "Name it once.")
+        seen.add(name)
+        try:
+            files.open_inside(folder, spot.value, FILE_BYTES_MAX).close()
+        except files.RefusedFileError as error:
+            wrong = f"The file {quoted(spot.value)} {error}."
+            found.add(spot.line, wrong, "Name a file that is there.")
 
 
 def _read(path: Path, found: Findings) -> bytes | None:

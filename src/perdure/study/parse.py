@@ -8,6 +8,7 @@ from perdure.records.scenario import Scenario
 from perdure.records.study import Study
 from perdure.study import schema
 from perdure.study.findings import Findings
+from perdure.study.kinds import Spot
 from perdure.study.nodes import Node, Table
 from perdure.study.read_budget import read_budget
 from perdure.study.read_content import read_agent, read_brief, read_questions, read_variants
@@ -24,7 +25,7 @@ class Parsed:
 
     `study.models` holds the models by their own names here; `roles` says which serves which role.
     `people` is there as soon as it can be checked against the population file, though the rest of
-    the study may be wrong.
+    the study may be wrong. `files` are the declared data files, each with its line.
     """
 
     study: Study | None
@@ -32,6 +33,7 @@ class Parsed:
     people: People | None
     file_line: int
     draw_line: int
+    files: tuple[Spot[str], ...] = ()
 
 
 def parse(data: bytes, found: Findings) -> Parsed:
@@ -95,6 +97,7 @@ def _study(root: Node, found: Findings) -> Parsed:
             quorum=study.get(schema.QUORUM),
             skew=study.get(schema.SKEW),
             budget=budget,
+            files=tuple(spot.value for spot in study.get(schema.FILES)),
         )
     )
     return Parsed(
@@ -103,6 +106,7 @@ def _study(root: Node, found: Findings) -> Parsed:
         people=people if sound else None,
         file_line=population.line_of(schema.FILE),
         draw_line=draw.line_of(schema.DRAW_N),
+        files=study.get(schema.FILES),
     )
 
 

@@ -15,14 +15,10 @@ from perdure.study.section import Section
 
 @dataclass(frozen=True)
 class People:
-    """The ontology and the population as asked.
-
-    `determining` names the attributes that may tell the held-out outcome: their author says so.
-    """
+    """The ontology and the population as asked."""
 
     ontology: Ontology
     population: PopulationSpec
-    determining: frozenset[str] = frozenset()
 
 
 def read_people(study: Section, questions: dict[str, Question]) -> People:
@@ -41,9 +37,6 @@ def read_people(study: Section, questions: dict[str, Question]) -> People:
             outcome=_outcome(outcome),
         ),
         population=_population(population, attributes, outcome),
-        determining=frozenset(
-            named.key for named in attributes if named.value.get(schema.ALLOW_DETERMINING)
-        ),
     )
 
 
@@ -64,6 +57,7 @@ def _attribute(named: Named[str, Section]) -> AttributeSpec:
         unit=section.get(schema.UNIT),
         required=section.get(schema.REQUIRED),
         text=not scale and section.get(schema.TYPE) == "text",
+        determining=section.get(schema.ALLOW_DETERMINING),
     )
 
 

@@ -32,6 +32,8 @@ TURNS_MAX = 1_000_000_000
 DRAW_MAX = 1_000_000
 CLAIMS_MAX = 1_000
 BUDGET_MAX = 1_000_000_000
+FILES_MAX = 100
+FILE_BYTES_MAX = 1 << 30
 PROVIDERS = ("baseline", "http", "local")
 
 _COLUMN = Text(longest=200)
@@ -586,6 +588,13 @@ SKEW = Field(
     default="`4`",
 )
 BUDGET_FIELD = Field("budget", BUDGET_GROUP, "What a run may spend.", default="no limit")
+FILES = Field(
+    "files",
+    ListOf(_FILE, most=FILES_MAX),
+    "Data files in the study's folder that your own world or agent reads (see above).",
+    otherwise=(),
+    default="none",
+)
 STUDY = Group(
     "study",
     (
@@ -606,6 +615,7 @@ STUDY = Group(
         BUDGET_FIELD,
         QUORUM,
         SKEW,
+        FILES,
     ),
     "The keys at the top of the file.",
 )

@@ -8,6 +8,7 @@ itself. After any failure but a full disk, a writing connection is never used ag
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +19,7 @@ import apsw
 from perdure.base.clock import Clock
 from perdure.base.errors import DamagedRecordError, PerdureError, StorageError
 from perdure.base.running_time import RunningTime
-from perdure.trace import guard
+from perdure.trace import files, guard
 from perdure.trace.failures import is_room, translate, undecodable
 
 Values = Sequence[int | float | str | bytes | None]
@@ -47,6 +48,16 @@ class Deadline:
     def is_over(self) -> bool:
         """Say whether the query has had its time."""
         return self._time.look(self._clock.now_s()) > self._seconds
+
+
+def reason(error: apsw.Error, path: Path, connection: apsw.Connection | None = None) -> int:
+    """Give the system's own number for what failed; 0 if there is none.
+
+    SQLite keeps none where it could not make a file beside the database.
+    """
+    if isinstance(error, apsw.CantOpenError) and not files.can_hold_another(path.parent):
+        return errno.ENOSPC
+    return 0 if connection is None else connection.system_errno
 
 
 class Database:
@@ -161,7 +172,7 @@ class Database:
             self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
     def leave_wal(self) -> bool:
-        """Put everything into the one file. False if a reader holds the log just now.
+        """Put everything into the one file. False if a reader holds the log, or there is no room.
 
         Raises:
             StorageError: as `failures.translate` says.
@@ -173,11 +184,15 @@ class Database:
         except (apsw.BusyError, apsw.LockedError):
             return False
         except apsw.Error as error:
-            raise self._died(error) from error
+            if not is_room(error, self._connection.system_errno):
+                raise self._died(error) from error
+            return False  # the log is durable where it is; the next process tries again
         return bool(mode == "delete")
 
-    def close(self) -> None:
+    def close(self, *, keep_log: bool = False) -> None:
         """Close the connection, once; a dead one leaves its log as it is for the next process.
+
+        With `keep_log` a live one does too.
 
         Raises:
             StorageError: SQLite could not close.
@@ -187,7 +202,7 @@ class Database:
             return
         self._is_closed = True
         try:
-            if self._dead is not None:
+            if keep_log or self._dead is not None:
                 self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             self._connection.close()
         except apsw.Error as error:
@@ -215,7 +230,7 @@ class Database:
             raise undecodable(error, str(self.path)) from error
 
     def _died(self, error: apsw.Error) -> PerdureError:
-        system_errno = self._connection.system_errno
+        system_errno = reason(error, self.path, self._connection)
         ours = translate(error, self.path, system_errno)
         if isinstance(error, apsw.IOError) and not is_room(error, system_errno):
             self._dead = ours

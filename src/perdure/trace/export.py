@@ -12,12 +12,13 @@ import hashlib
 import os
 import shutil
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from perdure.base.canonical import encode
 from perdure.records.events import Event, Head
 from perdure.records.record import Record
-from perdure.records.registry import WorldEntry
+from perdure.records.registry import WorldDiverged, WorldEntry
 from perdure.trace.export_rows import event_rows, turn_rows
 from perdure.trace.export_tables import (
     EVENTS,
@@ -30,6 +31,7 @@ from perdure.trace.export_tables import (
 )
 from perdure.trace.failures import translate_os
 from perdure.trace.files import sync_folder
+from perdure.trace.forced import ForceMark, Marks, marks, marks_of
 from perdure.trace.reader import RunReader
 from perdure.trace.verify_claims import asked
 
@@ -42,9 +44,14 @@ _CHUNK_BYTES = 1 << 20
 
 
 class ExportedWorld(Record):
-    """A world as exported: where its record ends, and its rows."""
+    """A world as exported: where its record ends, and its rows.
+
+    `tick` is its last tick; it is asked to go up to the tick `horizon` - 1.
+    """
 
     world_id: str
+    tick: int
+    horizon: int
     chain: str
     digest: str
     events: int
@@ -60,11 +67,19 @@ class ExportedFile(Record):
 
 
 class Manifest(Record):
-    """What an export holds, and of which record it is. `files` is by path in the folder."""
+    """What an export holds, and of which record it is. `files` is by path in the folder.
+
+    It is `finished` if every world of the run is there up to its horizon.
+    `hashes` are those of the inputs as first asked; `forced` and `diverged` mark a run that was
+    forced past something that moved.
+    """
 
     format: int
     run_id: str
+    finished: bool
     hashes: dict[str, str]
+    forced: tuple[ForceMark, ...]
+    diverged: tuple[WorldDiverged, ...]
     worlds: tuple[ExportedWorld, ...]
     files: dict[str, ExportedFile]
 
@@ -72,12 +87,15 @@ class Manifest(Record):
 def export(folder: Path, *, with_held_out: bool = False) -> Manifest:
     """Export a run into `export/` in its folder. Worlds that have not started have no files.
 
+    Of a run that goes on meanwhile, each world is exported as it stood when it was come to.
+
     The real values that the study holds out are written only `with_held_out`, in a file of their
     own.
 
     Raises:
         DamagedRecordError: the record does not hold what was written; nothing is exported.
-        StorageFullError: there was no room; an earlier export is left as it was.
+        StorageFullError: there was no room; an earlier export is left as it was, and no half of
+            the new one.
         StorageError: storage failed.
 
     """
@@ -93,21 +111,38 @@ def export(folder: Path, *, with_held_out: bool = False) -> Manifest:
         _replace(unborn, final)
     except OSError as error:
         raise translate_os(error, final) from error
+    finally:
+        # A half of one would only take room where, as often as not, there is none.
+        shutil.rmtree(unborn, ignore_errors=True)
     return manifest
+
+
+class _About(Record):
+    """What is in the metadata of every Parquet file: of which run it is, and what marks that."""
+
+    run: str
+    forced: tuple[ForceMark, ...]
+    diverged: tuple[WorldDiverged, ...]
+
+
+def _about(reader: RunReader, found: Marks) -> bytes:
+    return encode(_About(run=reader.entry.run_id, forced=found.forced, diverged=found.diverged))
 
 
 def _write(reader: RunReader, folder: Path, *, with_held_out: bool) -> Manifest:
     files: dict[str, ExportedFile] = {}
+    marked = marks(reader.log)
+    about = _about(reader, marked)
     ontology = asked(reader.entry).ontology
     specs = {spec.name: spec for spec in ontology.attributes} if ontology else {}
     columns = persona_columns(reader.personas, specs)
     people = persona_rows(reader.personas, columns, specs)
-    count = write_table(folder / "personas.parquet", columns, people)
+    count = write_table(folder / "personas.parquet", columns, people, about)
     files["personas.parquet"] = _describe(folder / "personas.parquet", count)
     if with_held_out:
         outcome = ontology.outcome.name if ontology and ontology.outcome else ""
         real = held_out_rows(reader.held_out, outcome)
-        count = write_table(folder / HELD_OUT_NAME, HELD_OUT, real)
+        count = write_table(folder / HELD_OUT_NAME, HELD_OUT, real, about)
         files[HELD_OUT_NAME] = _describe(folder / HELD_OUT_NAME, count)
     (folder / "turns.parquet").mkdir()
     (folder / "events.parquet").mkdir()
@@ -115,31 +150,47 @@ def _write(reader: RunReader, folder: Path, *, with_held_out: bool) -> Manifest:
     for world in reader.worlds:
         head = reader.head(world.world_id)
         if head is not None:
-            worlds.append(_write_world(reader, world, head, folder, files))
+            own = _about(reader, marks_of(marked, world.world_id))
+            worlds.append(_write_world(reader, world, head, _Target(folder, own, files)))
     return Manifest(
         format=EXPORT_FORMAT,
         run_id=reader.entry.run_id,
+        finished=len(worlds) == len(reader.worlds)
+        and all(world.tick == world.horizon - 1 for world in worlds),
         hashes=reader.entry.hashes,
+        forced=marked.forced,
+        diverged=marked.diverged,
         worlds=tuple(worlds),
         files=files,
     )
 
 
+@dataclass(frozen=True)
+class _Target:
+    """Where a world is written to: the folder, what every file says of itself, the files so far."""
+
+    folder: Path
+    about: bytes
+    files: dict[str, ExportedFile]
+
+
 def _write_world(
-    reader: RunReader, world: WorldEntry, head: Head, folder: Path, files: dict[str, ExportedFile]
+    reader: RunReader, world: WorldEntry, head: Head, target: _Target
 ) -> ExportedWorld:
-    name = world.world_id
+    name, folder, files = world.world_id, target.folder, target.files
     # Both passes end at the same event, also where a live run goes on meanwhile.
     turns_path, events_path = f"turns.parquet/{name}.parquet", f"events.parquet/{name}.parquet"
     events = event_rows(reader.entry.run_id, name, _encoded(reader, name, head))
-    event_count = write_table(folder / events_path, EVENTS, events)
+    event_count = write_table(folder / events_path, EVENTS, events, target.about)
     scenario = reader.header(name).scenario
     turns = turn_rows(reader.entry, world, scenario, _until(reader, name, head))
-    turn_count = write_table(folder / turns_path, TURNS, turns)
+    turn_count = write_table(folder / turns_path, TURNS, turns, target.about)
     files[events_path] = _describe(folder / events_path, event_count)
     files[turns_path] = _describe(folder / turns_path, turn_count)
     return ExportedWorld(
         world_id=name,
+        tick=head.tick,
+        horizon=world.horizon,
         chain=head.chain,
         digest=head.digest,
         events=event_count,

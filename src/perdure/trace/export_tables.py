@@ -171,10 +171,11 @@ def attribute_column(name: str) -> str:
     return "attribute_persona" if name == "persona" else name
 
 
-def write_table(path: Path, columns: Columns, rows: Iterable[Row]) -> int:
+def write_table(path: Path, columns: Columns, rows: Iterable[Row], about: bytes = b"{}") -> int:
     """Write rows to a Parquet file and give their number. Equal rows make equal bytes.
 
-    What a column means is written beside it, in the file's own schema.
+    What a column means is written beside it, in the file's own schema; `about`, a JSON document of
+    where the rows come from, is in the schema's metadata under `perdure`.
     """
     # Heavy, and needed by an export alone; it has no types.
     import pyarrow as pa  # type: ignore[import-untyped]  # noqa: PLC0415
@@ -191,7 +192,8 @@ def write_table(path: Path, columns: Columns, rows: Iterable[Row]) -> int:
         [
             pa.field(name, types[kind], metadata={"meaning": meaning})
             for name, kind, meaning in columns
-        ]
+        ],
+        metadata={"perdure": about},
     )
     written = 0
     source = iter(rows)

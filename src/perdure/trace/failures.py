@@ -114,7 +114,7 @@ def _full(where: str) -> StorageFullError:
     return StorageFullError(
         "The disk, or a limit on files, is full. Everything acknowledged is kept.",
         where=where,
-        remedy="Free some space, then resume.",
+        remedy="Free some space, then give the same command again.",
     )
 
 

@@ -76,6 +76,15 @@ def make_folder(folder: Path) -> None:
     sync_folder(folder.parent)
 
 
+def can_hold_another(folder: Path) -> bool:
+    """Say whether a folder's disk has room for one more file, however small; so if nobody knows."""
+    try:
+        disk = os.statvfs(folder)
+    except OSError:
+        return True
+    return disk.f_files == 0 or disk.f_favail > 0
+
+
 def exists(path: Path) -> bool:
     """Say whether there is anything under this name, a broken link included.
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
 from perdure.base.canonical import encode
-from perdure.base.errors import InternalError
+from perdure.base.errors import InternalError, StorageFullError
 from perdure.records.journal import Intent, OpenTick, Settled, TickOpening
 from perdure.records.request import CallKey
 from perdure.trace.files import exists
@@ -23,6 +24,7 @@ from perdure.trace.journal_file import (
 )
 from perdure.trace.journal_rows import encode_settled
 from perdure.trace.off_loop import off_loop
+from perdure.trace.set_aside import set_aside
 
 
 class Journal:
@@ -34,37 +36,55 @@ class Journal:
         self._group: GroupCommit[Change] = GroupCommit(file.write)
 
     @classmethod
-    async def create(cls, folder: Path, epoch: int) -> Self:
+    async def create(cls, folder: Path, epoch: int, *, run: str = "", since: int = 1) -> Self:
         """Give birth to the call journal of a run and open it.
+
+        It holds every call of the run since the epoch `since`.
 
         Raises:
             HeldError: there is one already.
             StorageError: storage failed.
 
         """
-        return cls(await off_loop(lambda: JournalFile.create(folder, epoch)))
+        return cls(await off_loop(lambda: JournalFile.create(folder, epoch, run=run, since=since)))
 
     @classmethod
-    async def open(cls, folder: Path, epoch: int) -> Self:
-        """Claim the call journal of a run for an epoch.
+    async def open(cls, folder: Path, epoch: int, *, run: str = "") -> Self:
+        """Claim the call journal of a run for an epoch, and check all of it.
 
         Raises:
             StaleWriterError: a later epoch has claimed it.
-            DamagedRecordError: there is none, or it does not hold what was written.
+            DamagedRecordError: there is none, it is another run's, or it does not hold what was
+                written.
             StorageError: storage failed.
 
         """
-        return cls(await off_loop(lambda: JournalFile.open(folder, epoch)))
+        return cls(await off_loop(lambda: JournalFile.open(folder, epoch, run=run)))
 
     @staticmethod
     async def has(folder: Path) -> bool:
         """Say whether a run has a call journal."""
         return await off_loop(lambda: exists(folder / JOURNAL_NAME))
 
+    @staticmethod
+    async def set_aside(folder: Path, epoch: int) -> None:
+        """Take whatever has the journal's name out of the way, under a name that says so.
+
+        Raises:
+            StorageError: the system refused.
+
+        """
+        await off_loop(lambda: set_aside(folder, epoch))
+
     @property
     def epoch(self) -> int:
         """The epoch under which the journal was claimed."""
         return self._file.epoch
+
+    @property
+    def since(self) -> int:
+        """The epoch since which it holds every call of the run."""
+        return self._file.since
 
     @property
     def open_ticks(self) -> tuple[TickOpening, ...]:
@@ -150,23 +170,32 @@ class Journal:
         return await self._group.alone(lambda: self._file.read(slot))
 
     async def finish(self) -> bool:
-        """Delete what is dead and put the journal into its one file. False if a reader holds it.
+        """Delete what is dead and put the journal into its one file.
 
-        Raises:
-            StorageError: storage failed.
-
-        """
-        return await self._group.alone(self._file.finish)
-
-    async def close(self) -> None:
-        """Write what waits, and close the file.
+        False if a reader or a full disk was in the way: the next process to open it does it.
 
         Raises:
             StorageError: storage failed.
 
         """
         try:
-            await self._group.alone(lambda: None)
+            return await self._group.alone(self._file.finish)
+        except StorageFullError:
+            return False
+
+    async def close(self) -> None:
+        """Write what waits, and close the file.
+
+        On a full disk a tick that was given up stays: the record has it, which the next process
+        finds out.
+
+        Raises:
+            StorageError: storage failed.
+
+        """
+        try:
+            with suppress(StorageFullError):
+                await self._group.alone(lambda: None)
         finally:
             await off_loop(self._file.close)
 

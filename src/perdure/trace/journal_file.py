@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Self, TypeAlias
 
 from perdure.base.canonical import encode
+from perdure.base.errors import DamagedRecordError
 from perdure.records.journal import Intent, OpenTick, TickOpening
 from perdure.trace import journal_rows as rows
 from perdure.trace.birth import give_birth
 from perdure.trace.database import Database
-from perdure.trace.journal_rows import Encoded, StoredTick, first_row
+from perdure.trace.journal_note import JournalNote, Noted, read_note
+from perdure.trace.journal_rows import Encoded, StoredHead, StoredTick, first_row
 from perdure.trace.opening import open_writer
 from perdure.trace.partition_file import claim, require_epoch
 from perdure.trace.schema import CALLS
@@ -102,9 +104,12 @@ Change: TypeAlias = Opened | Intended | Resulted | Closed
 class JournalFile:
     """Writes a run's call journal under one epoch."""
 
-    def __init__(self, database: Database, epoch: int, ticks: Sequence[StoredTick]) -> None:
+    def __init__(
+        self, database: Database, head: StoredHead, note: JournalNote, ticks: Sequence[StoredTick]
+    ) -> None:
         self._database = database
-        self.epoch = epoch
+        self._head = head
+        self._note = note
         self.slots: dict[tuple[str, int], Slot] = {}
         self._dead: deque[tuple[int, int, int]] = deque()
         self._next_id = max((tick.id for tick in ticks), default=0) + 1
@@ -118,8 +123,10 @@ class JournalFile:
             self.slots[tick.opening.world, tick.opening.tick] = slot
 
     @classmethod
-    def create(cls, folder: Path, epoch: int) -> Self:
+    def create(cls, folder: Path, epoch: int, *, run: str = "", since: int = 1) -> Self:
         """Give birth to the call journal of a run and open it.
+
+        It holds every call of the run since the epoch `since`.
 
         Raises:
             HeldError: there is one already.
@@ -127,33 +134,57 @@ class JournalFile:
 
         """
         path = folder / JOURNAL_NAME
+        head = StoredHead(run=run, since=since, writes=0, epoch=epoch)
 
         def fill(database: Database) -> None:
             database.execute("INSERT INTO lease VALUES (1, ?)", (epoch,))
+            database.execute(rows.INSERT_HEAD, (run, since, 0, rows.head_sum(head)))
 
         give_birth(path, CALLS, fill, lambda: None)
-        return cls(_opened(path), epoch, ())
+        return cls(_opened(path), head, _note(path, head), ())
 
     @classmethod
-    def open(cls, folder: Path, epoch: int) -> Self:
-        """Claim the call journal of a run for an epoch.
+    def open(cls, folder: Path, epoch: int, *, run: str = "") -> Self:
+        """Claim the call journal of a run for an epoch, and check all of it.
 
         Raises:
             StaleWriterError: a later epoch has claimed it.
-            DamagedRecordError: there is none, or it does not hold what was written.
+            DamagedRecordError: there is none, it is another run's, or it does not hold what was
+                written.
             StorageError: storage failed.
 
         """
-        database = _opened(folder / JOURNAL_NAME)
+        path = folder / JOURNAL_NAME
+        database = _opened(path)
         try:
+            rows.require_whole(database)
+            head = rows.read_head(database, run)
+            require_noted(path, head, read_note(path, run))
             ticks = rows.read_ticks(database)
+            for tick in ticks:
+                if not tick.closed:
+                    rows.read_calls(database, tick)
+            head = head._replace(epoch=epoch)
             with database.transaction():
                 claim(database, epoch)
+                database.execute(rows.UPDATE_HEAD, (head.writes, rows.head_sum(head)))
             _trim(database)
-        except BaseException:
-            database.close()
+            note = _note(path, head)
+        except BaseException as error:
+            # What is damaged is kept as it was found: its log may hold what can still be rescued.
+            database.close(keep_log=isinstance(error, DamagedRecordError))
             raise
-        return cls(database, epoch, ticks)
+        return cls(database, head, note, ticks)
+
+    @property
+    def epoch(self) -> int:
+        """The epoch under which the journal was claimed."""
+        return self._head.epoch
+
+    @property
+    def since(self) -> int:
+        """The epoch since which it holds every call of the run."""
+        return self._head.since
 
     def write(self, changes: Sequence[Change]) -> None:
         """Write a group of changes durably, all of them or none.
@@ -168,8 +199,10 @@ class JournalFile:
         for change in changes:
             group.add(change)
         database = self._database
+        head = self._head._replace(writes=self._head.writes + 1)
         with database.transaction():
             require_epoch(database, self.epoch)
+            database.execute(rows.UPDATE_HEAD, (head.writes, rows.head_sum(head)))
             if group.intents:
                 database.execute_many(rows.INSERT_INTENT, group.intents)
             if group.results:
@@ -179,6 +212,8 @@ class JournalFile:
             if group.counts:
                 database.execute_many(rows.UPDATE_TICK, group.changed_ticks())
             dead = self._delete_some(max(_DELETE_MIN, _DELETE_SHARE * len(group.intents)))
+        self._head = head
+        self._note.write(head.writes)
         group.keep()
         self._next_id += len(group.opened)
         self._dead = dead
@@ -198,7 +233,9 @@ class JournalFile:
         return OpenTick(epoch=slot.epoch, opening=slot.opening, calls=calls)
 
     def finish(self) -> bool:
-        """Delete all that is dead, and put the rest into the one file. False if a reader holds it.
+        """Delete all that is dead, and put the rest into the one file.
+
+        False if a reader or a full disk was in the way.
 
         Raises:
             StorageError: storage failed.
@@ -221,6 +258,7 @@ class JournalFile:
             StorageError: storage failed.
 
         """
+        self._note.close()
         self._database.close()
 
     def _delete_some(self, count: int) -> deque[tuple[int, int, int]]:
@@ -313,6 +351,27 @@ def _opened(path: Path) -> Database:
     # What is rewritten to give space back is small, and stays in memory.
     database.execute("PRAGMA temp_store = MEMORY")
     return database
+
+
+def require_noted(path: Path, head: StoredHead, noted: Noted | None) -> None:
+    """Refuse a journal that ends before where it is known to have been.
+
+    Raises:
+        DamagedRecordError: it does.
+
+    """
+    if noted is not None and noted.since == head.since and head.writes < noted.writes:
+        raise DamagedRecordError(
+            f"The call journal has lost its end: {noted.writes} writes were acknowledged, and it"
+            f" holds {head.writes}.",
+            where=str(path),
+        )
+
+
+def _note(path: Path, head: StoredHead) -> JournalNote:
+    note = JournalNote(path, head.run, head.since)
+    note.write(head.writes)
+    return note
 
 
 def _trim(database: Database) -> None:

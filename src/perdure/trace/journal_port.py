@@ -77,7 +77,7 @@ class CallJournal(Protocol):
         ...
 
     async def finish(self) -> bool:
-        """Put the journal into its final form. False if a reader was in the way."""
+        """Put the journal into its final form. False if a reader or a full disk was in the way."""
         ...
 
     async def close(self) -> None:

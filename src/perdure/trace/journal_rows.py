@@ -16,6 +16,7 @@ import msgspec
 
 from perdure.base.canonical import encode
 from perdure.base.errors import DamagedRecordError, StorageError
+from perdure.base.text import one_line
 from perdure.records.journal import Intent, JournaledCall, Settled, TickOpening
 from perdure.records.request import Vectors
 from perdure.trace.database import Database
@@ -37,13 +38,20 @@ _CALLS = (
     " FROM intents AS i LEFT JOIN results AS r ON r.id = i.id"
     " WHERE i.id >= ? AND i.id < ? ORDER BY i.id"
 )
+INSERT_HEAD = "INSERT INTO head VALUES (1, ?, ?, ?, ?)"
+UPDATE_HEAD = "UPDATE head SET writes = ?, sum = ? WHERE id = 1"
+_HEAD = (
+    "SELECT head.run, since, writes, epoch, sum FROM head, lease WHERE head.id = 1 AND lease.id = 1"
+)
 _RESULTS = "SELECT count(*) FROM results WHERE id >= ? AND id < ?"
 _OWNERS = "SELECT id >> 32 FROM intents UNION SELECT id >> 32 FROM results"
 
 _INTENT_NUMBERS = struct.Struct(">2q")
+_HEAD_NUMBERS = struct.Struct(">3q")
 _TICK_NUMBERS = struct.Struct(">5q")
 _ROW_NUMBER = struct.Struct(">q")
 _DOUBLE_BYTES = 8
+_FOUND_MAX = 200
 
 
 class StoredTick(NamedTuple):
@@ -55,6 +63,18 @@ class StoredTick(NamedTuple):
     closed: bool
     intents: int
     results: int
+
+
+class StoredHead(NamedTuple):
+    """Whose journal this is, since which epoch it holds every call, and how often it was written.
+
+    `epoch` is that of the lease.
+    """
+
+    run: str
+    since: int
+    writes: int
+    epoch: int
 
 
 class Encoded(NamedTuple):
@@ -111,6 +131,45 @@ def tick_values(tick: StoredTick, opening: bytes) -> tuple[int | bytes, ...]:
         tick.results,
         _tick_sum(tick.id, tick.epoch, opening, int(tick.closed), tick.intents, tick.results),
     )
+
+
+def head_sum(head: StoredHead) -> int:
+    """Sum a head, the epoch of the lease included."""
+    return crc32(head.run.encode(), crc32(_HEAD_NUMBERS.pack(head.since, head.writes, head.epoch)))
+
+
+def read_head(database: Database, run: str) -> StoredHead:
+    """Read the head of the journal of a run.
+
+    Raises:
+        DamagedRecordError: it is that of another run, or does not hold what was written.
+
+    """
+    where = f"{database.path}: head"
+    whose, *numbers, found = database.fetch_one(_HEAD)
+    if not isinstance(whose, str) or not all(isinstance(one, int) for one in numbers):
+        raise DamagedRecordError("The head of the journal is not of its types.", where=where)
+    head = StoredHead(whose, *numbers)
+    if found != head_sum(head):
+        raise _unsummed(where)
+    if head.run != run:
+        raise DamagedRecordError("This is the call journal of another run.", where=where)
+    return head
+
+
+def require_whole(database: Database) -> None:
+    """Have SQLite check every page, also those that hold nothing of use any more.
+
+    Raises:
+        DamagedRecordError: one of them is not what it should be.
+
+    """
+    ((found, *_),) = database.fetch("PRAGMA quick_check(1)")
+    if found != "ok":
+        raise DamagedRecordError(
+            f"The call journal is damaged ({one_line(str(found), _FOUND_MAX)}).",
+            where=str(database.path),
+        )
 
 
 def read_ticks(database: Database) -> list[StoredTick]:
@@ -219,8 +278,4 @@ def _tick_sum(  # noqa: PLR0917 - the columns in their order
 
 
 def _unsummed(where: str) -> DamagedRecordError:
-    return DamagedRecordError(
-        "A row of the call journal does not match its sum.",
-        where=where,
-        remedy="Restore the run from a copy.",
-    )
+    return DamagedRecordError("A row of the call journal does not match its sum.", where=where)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import fcntl
 import os
 import socket
+from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
 
@@ -12,6 +14,7 @@ import msgspec
 
 from perdure.base.clock import Clock
 from perdure.base.errors import HeldError
+from perdure.base.text import one_line
 from perdure.records.record import Record
 from perdure.trace.failures import translate_os
 
@@ -55,22 +58,15 @@ class GovernorLock:
                 note = Holder(pid=os.getpid(), host=socket.gethostname(), started_s=clock.wall_s())
                 _write_note(descriptor, note)
                 return cls(descriptor)
-        raise held(folder)
+        raise held_error(folder)
 
     def release(self) -> None:
-        """Give the lock back."""
+        """Give the lock back, and take the note of its holder away."""
         if self._descriptor >= 0:
+            with suppress(OSError):
+                os.ftruncate(self._descriptor, 0)
             os.close(self._descriptor)
             self._descriptor = -1
-
-
-def held(folder: Path) -> HeldError:
-    """Make the error that says that a process works on a run; it names that process."""
-    return HeldError(
-        f"Another process works on this run ({_describe(read_holder(folder))}).",
-        where=str(folder),
-        remedy="Wait for it, or stop it with `perdure stop`; `perdure status` shows how far it is.",
-    )
 
 
 def is_held(folder: Path) -> bool:
@@ -98,8 +94,17 @@ def is_held(folder: Path) -> bool:
     return False
 
 
+def held_error(folder: Path) -> HeldError:
+    """Make the error that says who holds a run: process, host, since when."""
+    return HeldError(
+        f"Another process works on this run ({_describe(read_holder(folder))}).",
+        where=str(folder),
+        remedy="Wait for it, or stop it with `perdure stop`; `perdure status` shows how far it is.",
+    )
+
+
 def read_holder(folder: Path) -> Holder | None:
-    """Read who holds a run, or held it last; None if nobody wrote that down."""
+    """Read who holds a run, or was killed holding it; None if nobody wrote that down."""
     try:
         with (folder / LOCK_NAME).open("rb") as file:
             return msgspec.json.decode(file.read(_NOTE_BYTES_MAX), type=Holder)
@@ -130,6 +135,7 @@ def _try(path: Path) -> int | None:
 
 def _write_note(descriptor: int, note: Holder) -> None:
     try:
+        # Who held it last is wiped first: better no name than the name of somebody else.
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, msgspec.json.encode(note), 0)
     except OSError:
@@ -137,4 +143,31 @@ def _write_note(descriptor: int, note: Holder) -> None:
 
 
 def _describe(holder: Holder | None) -> str:
-    return "it left no note" if holder is None else f"process {holder.pid} on {holder.host}"
+    if holder is None or _is_gone(holder):
+        return "it left no note"
+    name = f"process {holder.pid} on {one_line(holder.host)}"
+    since = _when(holder.started_s)
+    return f"{name}, since {since}" if since else name
+
+
+def _is_gone(holder: Holder) -> bool:
+    """Say whether a note is that of a process of this host that is no more.
+
+    Its successor holds the lock, and could not or did not yet write its own note.
+    """
+    if holder.host != socket.gethostname() or holder.pid <= 0:
+        return False
+    try:
+        os.kill(holder.pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return True
+    except OSError:
+        return False  # it is there, and somebody else's
+    return False
+
+
+def _when(seconds: float) -> str:
+    try:
+        return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except (ValueError, OverflowError, OSError):
+        return ""

@@ -19,6 +19,7 @@ from perdure.records.registry import (
 )
 from perdure.records.scenario import Header
 from perdure.trace.decoding import decode_event
+from perdure.trace.registry_file import NO_HEADS
 from perdure.trace.run_log import StoredLog, first_log_head, seal_log
 from perdure.trace.sealing import Row, first_head, seal
 from perdure.trace.walk import Walker, walked
@@ -223,18 +224,39 @@ class MemoryRegistry:
         """How every world stood when it was last noted."""
         return self._run.outcomes
 
-    async def log(self, payload: LogPayload) -> LogHead:
-        """Append a row to the run log.
+    async def log(
+        self,
+        payload: LogPayload,
+        heads: Mapping[str, Head] = NO_HEADS,
+        outcomes: Sequence[WorldOutcome] = (),
+    ) -> LogHead:
+        """Append a row to the run log, and note with it where partitions end and worlds stand.
+
+        Raises:
+            InternalError: there is no such world, or its witness would go back.
+            StaleWriterError: a later epoch has claimed the run.
+
+        """
+        self._require_epoch()
+        for world_id, noted in heads.items():
+            self._witness(world_id, noted)
+        for outcome in outcomes:
+            self._run.outcomes[self._known(outcome.world_id)] = outcome
+        (seq, kind, _, chain), head = seal_log(self._run.log_head, payload)
+        self._run.log.append(StoredLog(seq=seq, kind=kind, payload=payload, chain=chain.hex()))
+        self._run.log_head = head
+        return head
+
+    async def log_together(self, payloads: Sequence[LogPayload]) -> LogHead:
+        """Append several rows to the run log.
 
         Raises:
             StaleWriterError: a later epoch has claimed the run.
 
         """
-        self._require_epoch()
-        (seq, kind, _, chain), head = seal_log(self._run.log_head, payload)
-        self._run.log.append(StoredLog(seq=seq, kind=kind, payload=payload, chain=chain.hex()))
-        self._run.log_head = head
-        return head
+        for payload in payloads:
+            await self.log(payload)
+        return self.log_head
 
     async def witness(self, world_id: str, head: Head, outcome: WorldOutcome | None = None) -> None:
         """Note where a partition ends, after its commit, and how its world stands.
@@ -245,10 +267,7 @@ class MemoryRegistry:
 
         """
         self._require_epoch()
-        known = self._run.witnesses[self._known(world_id)]
-        if known is not None and head.seq < known.seq:
-            raise InternalError(f"The witness of {world_id} cannot go back to {head.seq}.")
-        self._run.witnesses[world_id] = head
+        self._witness(world_id, head)
         if outcome is not None:
             await self.outcome(outcome)
 
@@ -269,6 +288,12 @@ class MemoryRegistry:
 
     async def close(self) -> None:
         """Do nothing: there is nothing to let go of."""
+
+    def _witness(self, world_id: str, head: Head) -> None:
+        known = self._run.witnesses[self._known(world_id)]
+        if known is not None and head.seq < known.seq:
+            raise InternalError(f"The witness of {world_id} cannot go back to {head.seq}.")
+        self._run.witnesses[world_id] = head
 
     def _known(self, world_id: str) -> str:
         if world_id not in self._run.witnesses:

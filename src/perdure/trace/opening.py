@@ -11,7 +11,7 @@ import apsw
 from perdure.base.clock import SystemClock
 from perdure.base.errors import DamagedRecordError, HeldError, StorageError, StorageFullError
 from perdure.trace import copying, files, guard
-from perdure.trace.database import Database, Deadline
+from perdure.trace.database import Database, Deadline, reason
 from perdure.trace.failures import is_room, translate, translate_os
 from perdure.trace.schema import FORMAT, VALUE_BYTES_MAX, Layout
 
@@ -153,8 +153,8 @@ def _connect_writer(path: Path, flags: int, layout: Layout | None) -> Database:
         if layout is not None:
             require_layout(database, layout)
         make_durable(database)
-    except BaseException:
-        database.close()
+    except BaseException as error:
+        database.close(keep_log=isinstance(error, DamagedRecordError))
         raise
     return database
 
@@ -166,7 +166,7 @@ def _connect(file: Path, flags: int, query: str, path: Path) -> apsw.Connection:
     try:
         connection = apsw.Connection(f"file:{quote(str(place))}{query}", flags=flags)
     except apsw.Error as error:
-        raise translate(error, path) from error
+        raise translate(error, path, reason(error, path)) from error
     connection.set_busy_timeout(_BUSY_MS)
     connection.limit(apsw.SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX)
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
@@ -177,7 +177,7 @@ def _connect(file: Path, flags: int, query: str, path: Path) -> apsw.Connection:
         connection.execute("PRAGMA mmap_size = 0")
         connection.execute("PRAGMA cell_size_check = ON")
     except apsw.Error as error:
-        ours = translate(error, path, connection.system_errno)
+        ours = translate(error, path, reason(error, path, connection))
         connection.close()
         raise ours from error
     return connection

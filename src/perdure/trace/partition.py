@@ -67,7 +67,9 @@ class PartitionWriter:
             return await off_loop(lambda: self._file.append(batch, epoch=epoch, log_head=log_head))
 
     async def finish(self) -> bool:
-        """Put the record into its one file. False if a reader was in the way; nothing is lost.
+        """Put the record into its one file.
+
+        False if a reader or a full disk was in the way; nothing is lost.
 
         Raises:
             StorageError: storage failed.

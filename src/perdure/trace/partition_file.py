@@ -104,7 +104,9 @@ class PartitionFile:
         return sealed.head
 
     def finish(self) -> bool:
-        """Put the record into its one file. False if a reader was in the way; nothing is lost.
+        """Put the record into its one file.
+
+        False if a reader or a full disk was in the way; nothing is lost.
 
         Raises:
             StorageError: storage failed.

@@ -5,7 +5,7 @@ Every write names the epoch of the governor that it is made for: a stale process
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from perdure.records.events import Batch, Event, Head
@@ -41,7 +41,7 @@ class Partition(Protocol):
         ...
 
     async def finish(self) -> bool:
-        """Put the record into its final form. False if a reader was in the way."""
+        """Put the record into its final form. False if a reader or a full disk was in the way."""
         ...
 
     async def close(self) -> None:
@@ -135,8 +135,17 @@ class RunRegistry(Protocol):
         """How every world stood when it was last noted."""
         ...
 
-    async def log(self, payload: LogPayload) -> LogHead:
-        """Append a row to the run log, durably."""
+    async def log(
+        self,
+        payload: LogPayload,
+        heads: Mapping[str, Head] = ...,
+        outcomes: Sequence[WorldOutcome] = ...,
+    ) -> LogHead:
+        """Append a row to the run log, durably, with notes of how worlds stand."""
+        ...
+
+    async def log_together(self, payloads: Sequence[LogPayload]) -> LogHead:
+        """Append several rows to the run log durably, all of them or none."""
         ...
 
     async def witness(self, world_id: str, head: Head, outcome: WorldOutcome | None = None) -> None:
@@ -148,7 +157,7 @@ class RunRegistry(Protocol):
         ...
 
     async def finish(self) -> bool:
-        """Put the registry into its final form. False if a reader was in the way."""
+        """Put the registry into its final form. False if a reader or a full disk was in the way."""
         ...
 
     async def close(self) -> None:

@@ -170,25 +170,35 @@ class RunReader:
 
     @property
     def journal(self) -> tuple[OpenTick, ...] | None:
-        """The open ticks that are in no record yet, with their calls; None without a journal.
+        """The open ticks that are in no record yet, with their calls.
 
-        In a run that was closed nothing is open, whatever its journal has become.
-
-        Raises:
-            DamagedRecordError: the journal does not hold what was written.
-
+        None where there is no journal, or none that can be used: `journal_fault` says so. In a run
+        that came to its end nothing is open, whatever its journal has become.
         """
+        return self._journal()[0]
+
+    @property
+    def journal_fault(self) -> str:
+        """Why the call journal cannot be used; empty if it can, or if there is none."""
+        return self._journal()[1]
+
+    def _journal(self) -> tuple[tuple[OpenTick, ...] | None, str]:
+        ended = last_end(self.log)
+        if isinstance(ended, RunClosed) and not ended.holds_open:
+            return (), ""
         if not exists(self.folder / JOURNAL_NAME):
-            return None
-        log = self.log
-        if isinstance(last_end(log), RunClosed):
-            return ()
+            return None, ""
         heads = {world.world_id: self.head(world.world_id) for world in self.worlds}
-        return tuple(
+        try:
+            held = read_journal(self.folder, self.entry.run_id)
+        except DamagedRecordError as error:
+            return None, error.wrong
+        ticks = tuple(
             tick
-            for tick in read_journal(self.folder)
+            for tick in held
             if (head := heads.get(tick.opening.world)) is None or tick.opening.tick > head.tick
         )
+        return ticks, ""
 
     @cached_property
     def personas(self) -> tuple[Persona, ...]:

@@ -11,7 +11,7 @@ from perdure.records.events import Head
 from perdure.records.persona import Persona
 from perdure.records.registry import LogHead, LogPayload, RunEntry, WorldEntry, WorldOutcome
 from perdure.trace.off_loop import off_loop
-from perdure.trace.registry_file import RegistryFile
+from perdure.trace.registry_file import NO_HEADS, RegistryFile
 
 
 class Registry:
@@ -90,17 +90,37 @@ class Registry:
         """How every world stood when it was last noted."""
         return self._file.outcomes
 
-    async def log(self, payload: LogPayload) -> LogHead:
-        """Append a row to the run log. On a full disk, the room put aside is used for it.
+    async def log(
+        self,
+        payload: LogPayload,
+        heads: Mapping[str, Head] = NO_HEADS,
+        outcomes: Sequence[WorldOutcome] = (),
+    ) -> LogHead:
+        """Append a row to the run log, and note with it where partitions end and worlds stand.
+
+        On a full disk, the room put aside is used for the last word of a run: a row that ends it.
 
         Raises:
+            InternalError: there is no such world, or its witness would go back.
             StaleWriterError: a later epoch has claimed the run.
-            StorageFullError: there was no room even so.
+            StorageFullError: there was no room, for a last word not even so.
             StorageError: storage failed.
 
         """
         async with self._turn:
-            return await off_loop(lambda: self._file.log(payload))
+            return await off_loop(lambda: self._file.log(payload, heads, outcomes))
+
+    async def log_together(self, payloads: Sequence[LogPayload]) -> LogHead:
+        """Append several rows to the run log, all of them or none.
+
+        Raises:
+            StaleWriterError: a later epoch has claimed the run.
+            StorageFullError: there was no room.
+            StorageError: storage failed.
+
+        """
+        async with self._turn:
+            return await off_loop(lambda: self._file.log_together(payloads))
 
     async def witness(self, world_id: str, head: Head, outcome: WorldOutcome | None = None) -> None:
         """Note where a partition ends, after its commit, and how its world stands.
@@ -131,7 +151,7 @@ class Registry:
         await self._note()
 
     async def finish(self) -> bool:
-        """Put the registry into its one file. False if a reader was in the way.
+        """Put the registry into its one file. False if a reader or a full disk was in the way.
 
         Raises:
             StorageError: storage failed.

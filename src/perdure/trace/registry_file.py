@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Self
+from types import MappingProxyType
+from typing import Self, TypeAlias
 
 from perdure.base.canonical import encode
-from perdure.base.errors import InternalError, StorageFullError
+from perdure.base.errors import InternalError, StorageError, StorageFullError
 from perdure.records.events import Head
 from perdure.records.persona import Persona
 from perdure.records.registry import (
+    ENDED,
     LogHead,
     LogPayload,
     RunEntry,
     RunOpened,
+    RunPaused,
     WorldEntry,
     WorldOutcome,
 )
@@ -27,11 +31,15 @@ from perdure.trace.partition_file import claim, require_epoch
 from perdure.trace.registry_rows import StoredWorld, read_entry, read_worlds
 from perdure.trace.run_log import INSERT_LOG, first_log_head, read_log, seal_log
 from perdure.trace.schema import REGISTRY
+from perdure.trace.sittings import may_hold_open
 
 REGISTRY_NAME = "run.db"
 WORLDS_NAME = "worlds"
 
 _FIRST_EPOCH = 1
+NO_HEADS: Mapping[str, Head] = MappingProxyType({})
+Statement: TypeAlias = tuple[str, tuple[int | str | bytes, ...]]
+
 _UPDATE_WITNESS = "UPDATE worlds SET witness = ? WHERE world_id = ?"
 _UPDATE_OUTCOME = "UPDATE worlds SET outcome = ? WHERE world_id = ?"
 
@@ -47,6 +55,7 @@ class RegistryFile:
         worlds: tuple[StoredWorld, ...],
         log_head: LogHead,
         epoch: int,
+        held_open: bool = False,
     ) -> None:
         self._database = database
         self._folder = database.path.parent
@@ -56,6 +65,8 @@ class RegistryFile:
         self.outcomes = {world.entry.world_id: world.outcome for world in worlds}
         self.log_head = log_head
         self.epoch = epoch
+        # Whether ticks may be open in the call journal since before this epoch.
+        self.held_open = held_open
 
     @classmethod
     def create(
@@ -110,11 +121,35 @@ class RegistryFile:
 
         Raises:
             DamagedRecordError: it does not hold what was written.
-            StorageFullError: there is no room to put some aside.
+            StorageFullError: there is no room to put some aside, or to open it; the log says so.
             StorageError: storage failed.
 
         """
         reserve.put_aside(folder)
+        try:
+            return cls._open(folder)
+        except StorageFullError as error:
+            if reserve.give_up(folder):
+                with suppress(StorageError):
+                    cls._say_full(folder, error)
+            raise
+
+    @classmethod
+    def _say_full(cls, folder: Path, error: StorageFullError) -> None:
+        registry = cls._open(folder)
+        try:
+            registry.log(
+                RunPaused(
+                    cause=str(error),
+                    exit_status=error.exit_status,
+                    holds_open=registry.held_open,
+                )
+            )
+        finally:
+            registry.close()
+
+    @classmethod
+    def _open(cls, folder: Path) -> Self:
         database = open_writer(folder / REGISTRY_NAME, REGISTRY)
         try:
             payload, entry = read_entry(database)
@@ -131,24 +166,59 @@ class RegistryFile:
         except BaseException:
             database.close()
             raise
-        return cls(database, entry=entry, worlds=worlds, log_head=head, epoch=last_epoch + 1)
+        return cls(
+            database,
+            entry=entry,
+            worlds=worlds,
+            log_head=head,
+            epoch=last_epoch + 1,
+            held_open=may_hold_open(row.payload for row in rows),
+        )
 
-    def log(self, payload: LogPayload) -> LogHead:
-        """Append a row to the run log. On a full disk, the room put aside is used for it.
+    def log(
+        self,
+        payload: LogPayload,
+        heads: Mapping[str, Head] = NO_HEADS,
+        outcomes: Sequence[WorldOutcome] = (),
+    ) -> LogHead:
+        """Append a row to the run log, and note with it where partitions end and worlds stand.
+
+        On a full disk, the room put aside is used for the last word of a run: a row that ends it.
 
         Raises:
+            InternalError: there is no such world, or its witness would go back.
             StaleWriterError: a later epoch has claimed the run.
-            StorageFullError: there was no room even so.
+            StorageFullError: there was no room, for a last word not even so.
             StorageError: storage failed.
 
         """
         row, head = seal_log(self.log_head, payload)
+        statements = [(INSERT_LOG, row), *self._notes(heads, outcomes)]
         try:
-            self._write([(INSERT_LOG, row)])
+            self._write(statements)
         except StorageFullError:
-            if not reserve.give_up(self._folder):
+            # Any other row can wait: whoever must do without it stops, and says so with this room.
+            if not isinstance(payload, ENDED) or not reserve.give_up(self._folder):
                 raise
-            self._write([(INSERT_LOG, row)])
+            self._write(statements)
+        self.log_head = head
+        self._noted(heads, outcomes)
+        return head
+
+    def log_together(self, payloads: Sequence[LogPayload]) -> LogHead:
+        """Append several rows to the run log, all of them or none.
+
+        Raises:
+            StaleWriterError: a later epoch has claimed the run.
+            StorageFullError: there was no room.
+            StorageError: storage failed.
+
+        """
+        head, rows = self.log_head, []
+        for payload in payloads:
+            row, head = seal_log(head, payload)
+            rows.append((INSERT_LOG, row))
+        self._write(rows)
         self.log_head = head
         return head
 
@@ -161,18 +231,8 @@ class RegistryFile:
             StorageError: storage failed.
 
         """
-        for world_id, head in heads.items():
-            self.require_onward(world_id, head)
-        for one in outcomes:
-            self.require_known(one.world_id)
-        self._write(
-            [
-                *((_UPDATE_WITNESS, (encode(head), world)) for world, head in heads.items()),
-                *((_UPDATE_OUTCOME, (encode(one), one.world_id)) for one in outcomes),
-            ]
-        )
-        self.witnesses.update(heads)
-        self.outcomes.update({one.world_id: one for one in outcomes})
+        self._write(self._notes(heads, outcomes))
+        self._noted(heads, outcomes)
 
     def require_onward(self, world_id: str, head: Head) -> None:
         """Refuse a witness that would go back.
@@ -197,7 +257,7 @@ class RegistryFile:
             raise InternalError(f"The run has no world {world_id}.")
 
     def finish(self) -> bool:
-        """Put the registry into its one file. False if a reader was in the way.
+        """Put the registry into its one file. False if a reader or a full disk was in the way.
 
         Raises:
             StorageError: storage failed.
@@ -214,7 +274,23 @@ class RegistryFile:
         """
         self._database.close()
 
-    def _write(self, statements: list[tuple[str, tuple[int | str | bytes, ...]]]) -> None:
+    def _notes(
+        self, heads: Mapping[str, Head], outcomes: Sequence[WorldOutcome]
+    ) -> list[Statement]:
+        for world_id, head in heads.items():
+            self.require_onward(world_id, head)
+        for one in outcomes:
+            self.require_known(one.world_id)
+        return [
+            *((_UPDATE_WITNESS, (encode(head), world)) for world, head in heads.items()),
+            *((_UPDATE_OUTCOME, (encode(one), one.world_id)) for one in outcomes),
+        ]
+
+    def _noted(self, heads: Mapping[str, Head], outcomes: Sequence[WorldOutcome]) -> None:
+        self.witnesses.update(heads)
+        self.outcomes.update({one.world_id: one for one in outcomes})
+
+    def _write(self, statements: Sequence[Statement]) -> None:
         with self._database.transaction():
             require_epoch(self._database, self.epoch)
             for sql, values in statements:

@@ -100,6 +100,14 @@ CALLS = Layout(
     tables=(
         _table("lease", _ONE_ROW, "epoch INTEGER NOT NULL"),
         _table(
+            "head",
+            _ONE_ROW,
+            "run TEXT NOT NULL",
+            "since INTEGER NOT NULL",
+            "writes INTEGER NOT NULL",
+            "sum INTEGER NOT NULL",
+        ),
+        _table(
             "ticks",
             "id INTEGER PRIMARY KEY",
             "epoch INTEGER NOT NULL",

@@ -14,21 +14,33 @@ from perdure.base.errors import PerdureError
 from perdure.records.record import Record
 from perdure.trace.reader import RunReader
 from perdure.trace.rungs import wrong_rungs
+from perdure.trace.sittings import JournalLoss, journal_losses
 from perdure.trace.verify_registry import Finding, each_once, read_or_find
 from perdure.trace.verify_world import Known, WorldReport, check_world
 
 
 class RunReport(Record):
-    """What verifying a run found. Worlds are in the order of the run's cells."""
+    """What verifying a run found. Worlds are in the order of the run's cells.
+
+    The call journal is no part of the record: `journal_fault` says why it cannot be used, if so,
+    and `losses` lists the journals that were lost. Neither makes a record unsound.
+    """
 
     run_id: str
     worlds: tuple[WorldReport, ...]
     findings: tuple[Finding, ...]
+    journal_fault: str = ""
+    losses: tuple[JournalLoss, ...] = ()
 
     @property
     def is_sound(self) -> bool:
         """Whether nothing is wrong."""
         return not self.findings and not any(world.findings for world in self.worlds)
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether every world is at its horizon: nothing will be added to the record."""
+        return all(world.tick == world.horizon - 1 for world in self.worlds)
 
     @property
     def every_finding(self) -> tuple[Finding, ...]:
@@ -39,7 +51,8 @@ class RunReport(Record):
 def verify(folder: Path) -> RunReport:
     """Check the record of a run and give all that is wrong with it. Nothing is changed.
 
-    A world's report ends at its first bad event: what follows a bad event proves nothing.
+    A world's report ends at its first bad event: what follows a bad event proves nothing. Of a run
+    that goes on meanwhile, each world is checked as it stood when it was come to.
     """
     try:
         reader = RunReader.open(folder)
@@ -65,4 +78,12 @@ def verify(folder: Path) -> RunReport:
             report = check_world(reader, world, known)
             new = tuple(one for one in report.findings if one not in found)
             reports.append(msgspec.structs.replace(report, findings=new))
-    return RunReport(run_id=reader.entry.run_id, worlds=tuple(reports), findings=found)
+        verified = RunReport(
+            run_id=reader.entry.run_id,
+            worlds=tuple(reports),
+            findings=found,
+            losses=journal_losses([row.payload for row in log or ()]),
+        )
+        if not verified.is_sound:
+            return verified
+        return msgspec.structs.replace(verified, journal_fault=reader.journal_fault)

@@ -17,10 +17,10 @@ from perdure.base.errors import DamagedRecordError
 from perdure.records.events import Head
 from perdure.records.persona import Ontology
 from perdure.records.registry import (
+    ENDED,
     LogPayload,
     RunClosed,
     RunEntry,
-    RunPaused,
     WorldEntry,
     WorldFailed,
     WorldOutcome,
@@ -28,8 +28,6 @@ from perdure.records.registry import (
 )
 from perdure.records.scenario import Header, Scenario, Variant
 from perdure.trace.sittings import last_end
-
-ENDED = (RunClosed, RunPaused)
 
 _SEED_BYTES = 8
 _ID_DIGITS = 12

@@ -32,10 +32,11 @@ class WorldReport(Record):
     """What verifying a world found: its events, its last tick, its hashes, and what is wrong.
 
     After a bad event, events, tick and hashes are those of the good ones before it. A world that
-    has not started has no hashes.
+    has not started has no hashes. It is asked to go up to the tick `horizon` - 1.
     """
 
     world_id: str
+    horizon: int
     events: int = 0
     tick: int = -1
     chain: str = ""
@@ -54,14 +55,15 @@ class Known(NamedTuple):
 
 def check_world(reader: RunReader, entry: WorldEntry, known: Known) -> WorldReport:
     """Check one world of a run; the report names the first thing that is wrong."""
-    name = entry.world_id
+    name, horizon = entry.world_id, entry.horizon
     try:
         if not reader.has(name):
-            return WorldReport(world_id=name, findings=_findings(name, _wrongly_absent(known)))
+            absent = _findings(name, _wrongly_absent(known))
+            return WorldReport(world_id=name, horizon=horizon, findings=absent)
         database = reader.partition(name)
         walker = Walker(name, read_header(database))
     except PerdureError as error:
-        return WorldReport(world_id=name, findings=(Finding.of(error, name),))
+        return WorldReport(world_id=name, horizon=horizon, findings=(Finding.of(error, name),))
     try:
         findings = _check(reader, database, walker, entry, known)
     except PerdureError as error:
@@ -69,6 +71,7 @@ def check_world(reader: RunReader, entry: WorldEntry, known: Known) -> WorldRepo
     head = walker.head
     return WorldReport(
         world_id=name,
+        horizon=horizon,
         events=head.seq + 1,
         tick=head.tick,
         chain=head.chain,

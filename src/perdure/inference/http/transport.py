@@ -30,6 +30,9 @@ from perdure.records.request import Failure, FailureCause
 
 _CHUNK_BYTES = 64 * 1024
 _QUIET_S = 0.1
+# An endpoint closes connections that are left alone for some seconds. One that it closed while
+# nobody looked here still looks open, and would fail the next exchange.
+_UNSEEN_MAX_S = 1.0
 _FIRST_ERROR = 300
 _USER_AGENT = "perdure"
 # How the client marks an error that came before the request was sent.
@@ -55,6 +58,7 @@ class Transport:
         self._urls: dict[str, str] = {}
         self._bytes_max = settings.reply_bytes_max
         self._clock = RunningClock()
+        self._skipped_s = 0.0
         self.bytes_read = 0
 
     def open(self) -> None:
@@ -67,6 +71,10 @@ class Transport:
         if self._client is not None:
             raise InternalError("The connection to the model endpoint is open already.")
         _rest_at_exit()
+        self._client = self._make()
+        self._skipped_s = self._clock.skipped_s
+
+    def _make(self) -> Client:
         builder = (
             ClientBuilder()
             .user_agent(_USER_AGENT)
@@ -87,7 +95,7 @@ class Transport:
         if not self._settings.reuse_connections:
             builder = builder.pool_max_idle_per_host(0)
             headers["connection"] = "close"
-        self._client = builder.default_headers(headers).build()
+        return builder.default_headers(headers).build()
 
     async def close(self) -> None:
         """End what is open. A transport that was never opened is closed already."""
@@ -97,17 +105,25 @@ class Transport:
 
     async def post(self, path: str, body: bytes, timeout_s: float) -> Answer | Failure:
         """Send a JSON body and read the reply, within `timeout_s` seconds."""
-        client, url = self._opened(), self._url(path)
-        return await self._exchange(lambda: client.post(url).body_bytes(body), timeout_s)
+        url = self._url(path)
+        return await self._exchange(lambda client: client.post(url).body_bytes(body), timeout_s)
 
     async def get(self, path: str, timeout_s: float) -> Answer | Failure:
         """Ask for a resource and read it, within `timeout_s` seconds."""
-        client, url = self._opened(), self._url(path)
-        return await self._exchange(lambda: client.get(url), timeout_s)
+        url = self._url(path)
+        return await self._exchange(lambda client: client.get(url), timeout_s)
 
-    def _opened(self) -> Client:
+    def _trusted(self) -> Client:
+        """Give the client; a new one if connections of the old may have been closed unseen.
+
+        What is under way goes on with the old one, and is the last that does.
+        """
         if self._client is None:
             raise InternalError("The connection to the model endpoint is not open.")
+        skipped_s = self._clock.skipped_s
+        if skipped_s - self._skipped_s > _UNSEEN_MAX_S:
+            self._client = self._make()
+        self._skipped_s = skipped_s
         return self._client
 
     def _url(self, path: str) -> str:
@@ -116,13 +132,14 @@ class Transport:
         return url
 
     async def _exchange(
-        self, build: Callable[[], RequestBuilder], timeout_s: float
+        self, build: Callable[[Client], RequestBuilder], timeout_s: float
     ) -> Answer | Failure:
         begun_s = now_s = self._clock.now_s()
         while True:
             tried_s = now_s
             try:
-                return await self._clock.within(timeout_s - (now_s - begun_s), self._once(build()))
+                once = self._once(build(self._trusted()))
+                return await self._clock.within(timeout_s - (now_s - begun_s), once)
             except PyreqwestError as error:
                 now_s = self._clock.now_s()
                 # The client's own limit on connecting goes on while this process is stopped. Where

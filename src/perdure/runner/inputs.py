@@ -1,0 +1,73 @@
+"""What of a run's inputs moved, in words: each field with its old and its new value. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from perdure.records.persona import Persona
+from perdure.records.study import Study
+from perdure.runner.edits import differences
+from perdure.study.identity import inputs_of
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A run's inputs at one time: its study, its people, and what is held out of them.
+
+    `study` is None where it cannot be read any more.
+    """
+
+    study: Study | None
+    personas: Sequence[Persona]
+    held_out: Mapping[str, str]
+
+    @classmethod
+    def of(cls, study: str, personas: Sequence[Persona], held_out: Mapping[str, str]) -> Asked:
+        """Read the inputs that a record holds. `study` is canonical JSON."""
+        try:
+            return cls(msgspec.json.decode(study, type=Study), personas, held_out)
+        except msgspec.MsgspecError:
+            return cls(None, personas, held_out)
+
+
+def what_moved(then: Asked, now: Asked, name: str) -> Iterable[str]:
+    """Say what moved of one input. No held-out value is ever told, only how many differ."""
+    if name == "population":
+        return _people(then.personas, now.personas)
+    if name == "held_out":
+        return _values(then.held_out, now.held_out)
+    if then.study is None or now.study is None:
+        return ()
+    was, found = inputs_of(then.study).get(name), inputs_of(now.study).get(name)
+    if name == "scenarios":
+        was, found = _by_part(then.study), _by_part(now.study)
+    return differences(was, found)
+
+
+def holds_out_the_same(then: Asked, now: Asked) -> bool:
+    """Say whether the same is held out of everybody who is in both populations."""
+    both = {one.id for one in then.personas} & {one.id for one in now.personas}
+    return all(then.held_out.get(one) == now.held_out.get(one) for one in both)
+
+
+def _by_part(study: Study) -> dict[str, object]:
+    return {"variants": study.variants, "scenarios": study.scenarios}
+
+
+def _people(then: Sequence[Persona], now: Sequence[Persona]) -> Iterator[str]:
+    if len(then) != len(now):
+        yield f"{len(then)} people then and {len(now)} now"
+    was, found = ({one.id: one.attributes for one in people} for people in (then, now))
+    yield from differences(was, found)
+    kept = [name for name in was if name in found]
+    if kept != [name for name in found if name in was]:
+        yield "their order"
+
+
+def _values(then: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
+    people = {*then, *now}
+    moved = sum(then.get(one) != now.get(one) for one in people)
+    yield f"{moved} of {len(people)} values"

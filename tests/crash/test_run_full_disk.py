@@ -1,0 +1,307 @@
+"""F7, P3, P4 and P9 for whole runs: no room, no inodes, no leave to write, failing calls.
+
+Every life is the command line itself, in a process of its own, on a disk of its own; a real server
+counts what it is asked. Where no disk can be mounted a quota inside SQLite stands in, and says so.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from pathlib import Path
+from signal import SIGKILL
+from typing import Any
+
+import pytest
+from tests.crash.small_disk import PAGE, Disk, Said, small_disk
+from tests.crash.telling import tell
+from tests.crash.test_disk_full import why_no_mounts
+from tests.support.sample_study import PEOPLE, SAMPLE
+
+from perdure.base.errors import EXIT_DONE, EXIT_STOPPED, EXIT_STORAGE, EXIT_USAGE
+from perdure.testing import MisbehavingServer
+from perdure.trace.reserve import RESERVE_BYTES
+
+FULL = os.environ.get("PERDURE_CRASH") == "full"
+# Levels of room of a whole run, and the tests that share them.
+LEVELS, BLOCKS = (320, 16) if FULL else (10, 1)
+# Two of five levels have no room for the run's birth.
+BIRTHS = LEVELS * 2 // 5
+RESUMES = 60 if FULL else 4
+EXPORTS = 48 if FULL else 4
+INODES = range(1, 32) if FULL else (2, 4, 5, 7, 9, 14)
+# Of the calls between SQLite and the disk, in one whole run, every so manieth fails.
+STRIDES = (
+    {"write": 30, "sync": 3, "truncate": 1, "delete": 1}
+    if FULL
+    else {"write": 900, "sync": 70, "truncate": 8, "delete": 12}
+)
+BIG = 1 << 26
+KIB = 1024
+
+pytestmark = pytest.mark.timeout(3_600 if FULL else 300)
+
+
+class Counting(MisbehavingServer):
+    """Answers by the prompt alone, and counts what it is asked."""
+
+    def __init__(self) -> None:
+        super().__init__(responder=self._say, models=("model-2025-01-01",))
+        self.asked: Counter[bytes] = Counter()
+        # What to do when so many calls have come.
+        self.then: dict[int, Callable[[], None]] = {}
+
+    def _say(self, request: dict[str, Any]) -> str:
+        self.then.pop(self.calls, lambda: None)()
+        key = sha256(str(sorted(request.items())).encode()).digest()
+        self.asked[key] += 1
+        return ["I agree with Ann.", "Bob. I disagree.", "I do not know."][key[1] % 3]
+
+
+class Runs:
+    """The one run of this module on its disk: its command, and its undisturbed end."""
+
+    def __init__(self, disk: Disk, server: Counting, study: Path) -> None:
+        self.disk = disk
+        self._server = server
+        self._words = ("run", str(study), "--out", str(disk.run), "--quiet", "--json")
+        self._flags = ("--model", "api")
+        disk.new(BIG)
+        said = self.run()
+        assert said.status == EXIT_DONE, said
+        self.digests = self.digests_of(said)
+        self.once = Counter(server.asked)
+        self.files = disk.files()
+
+    def run(self, **how: Any) -> Said:
+        """Start or continue the run."""
+        address = ("--base-url", self._server.base_url)
+        said = self.disk.live(*self._words, *self._flags, *address, **how)
+        assert "Traceback" not in said.out + said.err, said.err
+        return said
+
+    def after(self, calls: int, do: Callable[[], None]) -> None:
+        """Do something when so many calls from now have reached the server."""
+        self._server.then[self._server.calls + calls] = do
+
+    def fail_from(self, calls: int, fault: str) -> None:
+        """Have the server play a fault at every call, after so many from now; none if empty."""
+        begin = self._server.calls + calls
+        self._server.play(lambda seen: fault if fault and seen.index >= begin else None)
+
+    def ask(self, command: str) -> Said:
+        """Read the run with a command."""
+        return self.disk.live(command, str(self.disk.run), "--json")
+
+    @property
+    def asked(self) -> Counter[bytes]:
+        """What the server has been asked, and how often."""
+        return self._server.asked
+
+    def forget(self, begun: Counter[bytes] | None = None) -> None:
+        """Count what the server is asked from here on, on top of what had been asked by then."""
+        self._server.asked = Counter(begun)
+
+    def stopped(self, said: Said) -> str:
+        """Check how a life ended that found no room; say where, or nothing if it came to its end.
+
+        The run is paused and says why, its record is sound, and it is not there at all only if not
+        even its registry could be born.
+        """
+        if said.status == EXIT_DONE:
+            assert self.digests_of(said) == self.digests
+            return ""
+        assert said.status == EXIT_STOPPED, said
+        told = said.document
+        why = told["result"]["cause"] if "result" in told else told["error"]["wrong"]
+        assert "is full. Everything acknowledged is kept." in why
+        where = why if "result" in told else told["error"]["where"]
+        status, verified = self.ask("status"), self.ask("verify")
+        if "run.db" not in self.disk.files():
+            assert status.status == verified.status == EXIT_USAGE
+            assert status.document["error"]["wrong"] == "There is no run in this folder."
+        else:
+            assert verified.status == EXIT_DONE, verified.out
+            assert status.document["state"] == "paused", status.document
+            assert "is full" in status.document["cause"]
+        return str(where).partition(str(self.disk.run))[2].partition(":")[0]
+
+    def goes_on(self) -> int:
+        """Check that the run comes to the undisturbed end, and asks nothing again that it has.
+
+        Gives how many calls were made again: each of them was charged as lost before.
+        """
+        said = self.run()
+        assert said.status == EXIT_DONE, said
+        assert self.digests_of(said) == self.digests
+        assert self.ask("verify").status == EXIT_DONE
+        ledger = self.ask("ledger")
+        assert ledger.status == EXIT_DONE
+        parts = {part["kind"]: part["count"] for part in ledger.document["outside"]["parts"]}
+        again = self._server.asked - self.once
+        assert set(self._server.asked) == set(self.once)
+        assert again.total() <= parts.get("lost", 0)
+        assert set(parts) <= {"lost"}
+        return again.total()
+
+    def digests_of(self, said: Said) -> list[str]:
+        """Read each world's digest from what a run said."""
+        return [world["digest"] for world in said.document["result"]["worlds"]]
+
+
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runs]:
+    """Give a disk on which the run came to its end undisturbed."""
+    study = write_study(tmp_path, monkeypatch)
+    with Counting() as server, small_disk(study, tmp_path) as disk:
+        yield Runs(disk, server, study)
+
+
+def write_study(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write the study that is run, and give its path."""
+    monkeypatch.setenv("EXAMPLE_API_KEY", "sk-a-key-of-no-use-0123456789")
+    study = folder / "study.yaml"
+    study.write_text(SAMPLE.replace("    limits: {requests_per_minute: 60}\n", ""))
+    (folder / "people.csv").write_text(PEOPLE)
+    return study
+
+
+def level(runs: Runs, number: int) -> int:
+    """Give the size of a disk: from nothing at all to just enough for the whole run."""
+    # A birth is made in a log and then copied; beside it stands the reserve.
+    born = RESERVE_BYTES + 2 * runs.files["run.db"][0] + 48 * KIB
+    if number < BIRTHS:
+        return PAGE + (born - PAGE) * number // BIRTHS
+    grows = 2 * sum(size for name, (size, _) in runs.files.items() if name.startswith("worlds/"))
+    return born + grows * (number - BIRTHS) // max(LEVELS - BIRTHS - 1, 1)
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_a_full_disk_pauses_a_run(runs: Runs, block: int, record_property: Any) -> None:
+    """At every level of room: 75 and why, paused, sound; with room the same command ends it."""
+    ends: Counter[str] = Counter()
+    again = 0
+    for number in range(block, LEVELS, BLOCKS):
+        runs.forget()
+        runs.disk.new(level(runs, number))
+        ends[runs.stopped(runs.run()).partition("/worlds/")[0] or "/worlds"] += 1
+        runs.disk.room()
+        again += runs.goes_on()
+    tell(f"fill levels: {ends.total()}, where: {dict(ends)}, calls made again: {again}")
+    record_property("levels", ends.total())
+    assert len(ends) > 2
+
+
+@pytest.mark.parametrize("left", ["killed", "paused"])
+def test_a_full_disk_pauses_what_is_continued(runs: Runs, left: str, record_property: Any) -> None:
+    """However a run was left, and however little room there is: 75, paused, and on with room."""
+    runs.forget()
+    runs.disk.new(BIG if left == "killed" else level(runs, (BIRTHS + LEVELS) // 2))
+    if left == "killed":
+        assert runs.run(crash_at="tick.before-append:6").status == -SIGKILL
+    else:
+        assert runs.stopped(runs.run())
+    runs.disk.put_away(left)
+    begun = Counter(runs.asked)
+    ends: Counter[str] = Counter()
+    for number in range(RESUMES):
+        runs.forget(begun)
+        runs.disk.new(BIG)
+        runs.disk.take_out(left)
+        runs.disk.leave(number * 768 * KIB // RESUMES // PAGE * PAGE)
+        ends[runs.stopped(runs.run()).partition("/worlds/")[0] or "/worlds"] += 1
+        runs.disk.leave(BIG // 2)
+        runs.goes_on()
+    tell(f"fill levels of a run left {left}: {ends.total()}, where: {dict(ends)}")
+    record_property("levels", ends.total())
+    assert len(ends) > 1
+
+
+@pytest.mark.parametrize("earlier", [False, True], ids=["first", "again"])
+def test_an_export_is_whole_or_not_there(runs: Runs, earlier: bool) -> None:  # noqa: FBT001
+    """Without room an export ends with 75 and leaves nothing of itself; reading needs no room."""
+    whole = runs.files if not earlier else {}
+    if earlier:
+        assert runs.ask("export").status == EXIT_DONE
+        whole = runs.disk.files()
+    statuses = []
+    for number in range(EXPORTS):
+        runs.disk.leave(number * 200 * KIB // EXPORTS // PAGE * PAGE)
+        said = runs.ask("export")
+        statuses.append(said.status)
+        if said.status == EXIT_STOPPED:
+            assert "is full" in said.document["error"]["wrong"]
+            assert runs.disk.files() == whole
+        for command in ("report", "status", "ledger", "verify"):
+            assert runs.ask(command).status == EXIT_DONE
+        if said.status == EXIT_DONE:
+            break
+    assert statuses == [EXIT_STOPPED] * (len(statuses) - 1) + [EXIT_DONE]
+    assert len(statuses) > 1
+    tell(f"fill levels of an export: {len(statuses)}")
+
+
+def test_a_disk_without_inodes_pauses_a_run(runs: Runs) -> None:
+    """That no further file can be made is a full disk too."""
+    require_mounts()
+    ends: Counter[str] = Counter()
+    for inodes in INODES:
+        runs.forget()
+        runs.disk.new(BIG, inodes=inodes)
+        ends[runs.stopped(runs.run())] += 1
+        runs.disk.room()
+        runs.goes_on()
+    tell(f"counts of inodes: {ends.total()}, where: {dict(ends)}")
+    assert ends.total() - ends[""] > 2
+
+
+def test_a_disk_that_may_not_be_written_is_said(runs: Runs) -> None:
+    """Read-only from the start or since a pause: 74 and why, nothing touched; then on."""
+    require_mounts()
+    for begun in (False, True):
+        runs.forget()
+        runs.disk.new(BIG)
+        if begun:
+            assert runs.run(crash_at="tick.before-append:6").status == -SIGKILL
+        runs.disk.read_only()
+        before = runs.disk.files()
+        said = runs.run()
+        assert said.status == EXIT_STORAGE, said
+        assert "Read-only file system" in said.document["error"]["wrong"]
+        assert runs.disk.files() == before
+        assert runs.ask("verify").status == (EXIT_DONE if begun else EXIT_USAGE)
+        runs.disk.room()
+        runs.goes_on()
+
+
+@pytest.mark.parametrize("for_good", [False, True], ids=["once", "for good"])
+@pytest.mark.parametrize("kind", STRIDES)
+def test_a_failing_call_ends_a_run_by_name(runs: Runs, kind: str, for_good: bool) -> None:  # noqa: FBT001
+    """A disk that fails under a run: 74 or 75 and why, sound, and another process goes on."""
+    lives = ended = 0
+    while True:
+        runs.forget()
+        runs.disk.new(BIG)
+        said = runs.run(fails=(kind, 1 + lives * STRIDES[kind], for_good))
+        if not runs.disk.failed:
+            break
+        lives += 1
+        if said.status != EXIT_DONE:
+            ended += 1
+            assert said.status in {EXIT_STORAGE, EXIT_STOPPED}, said
+            told = said.document
+            assert told["result"]["cause"] if "result" in told else told["error"]["wrong"]
+        if "run.db" in runs.disk.files():
+            assert runs.ask("verify").status == EXIT_DONE
+            assert runs.ask("status").document["state"] in {"paused", "interrupted", "completed"}
+        runs.goes_on()
+    tell(f"a {kind} fails: {lives} lives, {ended} of them ended by it")
+    assert lives > 1
+
+
+def require_mounts() -> None:
+    """Skip where no disk can be mounted, and say why."""
+    if why_no_mounts():
+        pytest.skip(f"no disk of its own can be mounted: {why_no_mounts()}")

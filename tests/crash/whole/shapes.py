@@ -1,0 +1,198 @@
+"""The runs that are killed: small, and each with something that the others do not have.
+
+A shape is a run in one or more acts. Each act is one sitting that ends by itself when nobody kills
+it: a run that is stopped and taken up again is two. What the models say depends on what they are
+asked, and on the act, never on how often the run was killed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+from tests.support.town import town
+
+from perdure.base.errors import (
+    EXIT_DONE,
+    EXIT_KEY_OR_MODEL,
+    EXIT_SOME_FAILED,
+    EXIT_STOPPED,
+    EXIT_UNREACHABLE,
+)
+from perdure.records.request import (
+    CallKey,
+    ChatRequest,
+    EmbedRequest,
+    Failure,
+    FailureCause,
+    Reply,
+    Vectors,
+)
+from perdure.records.scenario import AgentSettings
+from perdure.records.usage import Price, Usage
+from perdure.runner.config import RunConfig
+
+HERE = Path(__file__).parent
+PRICE = Price(input_fresh=150_000_000, output=600_000_000)
+
+Outcome = Reply | Vectors | Failure
+
+
+class Act(NamedTuple):
+    """One sitting: how it may end, and what is different about it.
+
+    From tick `out_from` on, every other job gets no answer, and nobody can look at anything. `asks`
+    is what happens when the first tick closes: it is asked to `stop`, or `cut` off by two signals.
+    """
+
+    exits: tuple[int, ...] = (EXIT_DONE,)
+    out_from: int | None = None
+    key_is_dead: bool = False
+    asks: str = ""
+    brief: str = ""
+
+
+Say = Callable[[CallKey, ChatRequest | EmbedRequest], Outcome]
+
+
+class Shape(NamedTuple):
+    """A kind of run. `threads` has it on a real loop, with threads and the machine's clock.
+
+    `whole_code` keeps all of the engine's source in its registry, as every run does; the others
+    keep a word. `pages` is how long a log may grow before it is copied into its file. One that
+    `is_like_another` need not be killed at every boundary.
+    """
+
+    name: str
+    people: int = 3
+    scenarios: tuple[dict[str, Any], ...] = ({},)
+    seeds: tuple[int, ...] = (1,)
+    agent: AgentSettings = AgentSettings(reflect_every=0)
+    quorum: float = 0.9
+    skew: int = 4
+    acts: tuple[Act, ...] = (Act(),)
+    say: Say | None = None
+    in_flight_max: int = 8
+    threads: bool = False
+    whole_code: bool = False
+    pages: int = 1_000
+    is_like_another: bool = False
+
+    def config(self, act: Act, out: Path) -> RunConfig:
+        """Make the run of one act."""
+        scenarios = tuple(_SHORT | changed for changed in self.scenarios)
+        config = town(
+            self.people,
+            scenarios=scenarios,
+            seeds=self.seeds,
+            agent=self.agent,
+            out=str(out),
+            study_path=str(HERE / "study.yaml"),
+            quorum=self.quorum,
+            skew=self.skew,
+        )
+        if not act.brief:
+            return config
+        brief = msgspec.structs.replace(config.study.brief, text=act.brief)
+        study = msgspec.structs.replace(config.study, brief=brief)
+        return RunConfig(**vars(config) | {"study": study, "force": ("brief",)})
+
+    def answer(self, act: Act, key: CallKey, request: ChatRequest | EmbedRequest) -> Outcome:
+        """Say what comes of an attempt."""
+        if act.key_is_dead and key.tick > 0 and key.job == 1:
+            return Failure(cause=FailureCause.KEY_REFUSED, status=401)
+        is_out = act.out_from is not None and key.tick >= act.out_from
+        if is_out and (key.purpose == "look" or key.job % 2):
+            return Failure(cause=FailureCause.CONNECT)
+        return (self.say or said)(key, request)
+
+
+_SHORT: dict[str, Any] = {
+    "horizon": 3,
+    "waves": (0,),
+    "exposures": {"1": ("c1",), "2": ("c1", "c2")},
+    "activation": 1.0,
+}
+_MANY: tuple[dict[str, Any], ...] = (
+    {},
+    {"exposures": {"1": ("c2",)}},
+    {"exposures": {"2": ("c1",)}},
+)
+
+
+def said(key: CallKey, request: ChatRequest | EmbedRequest) -> Outcome:
+    """Answer by the request alone."""
+    if isinstance(request, EmbedRequest):
+        vectors = tuple((0.1 * len(text), 1 / 3) for text in request.texts)
+        return Vectors(vectors=vectors, served="scripted", usage=Usage(input_fresh=7))
+    text = "".join(message.content for message in request.messages)
+    drawn = draw(text, request.seed)
+    answer = ("Ada Hill. I agree.", "Ben Cole. I disagree.", "I do not know.")[drawn % 3]
+    usage = Usage(input_fresh=len(text) // 4, output=4)
+    return Reply(text=answer, served="scripted", usage=usage)
+
+
+def failing(key: CallKey, request: ChatRequest | EmbedRequest) -> Outcome:
+    """Fail some turns for good, others for as long as the endpoint is what it is."""
+    if key.job == 1:
+        return Failure(cause=FailureCause.REJECTED, status=400)
+    if key.job == 2:
+        return Failure(cause=FailureCause.TIMEOUT)
+    return said(key, request)
+
+
+def draw(*what: object) -> int:
+    """Draw a number that depends on nothing else."""
+    return int.from_bytes(hashlib.sha256(repr(what).encode()).digest()[:4], "big")
+
+
+_OUT = Act(exits=(EXIT_UNREACHABLE,), out_from=1)
+
+SHAPES: tuple[Shape, ...] = (
+    Shape("one tick", people=2, scenarios=({"horizon": 1, "exposures": {}},)),
+    Shape("one world"),
+    Shape("three worlds", scenarios=_MANY, people=2),
+    Shape("needs", scenarios=({"world": "townsfolk:Ranking"},), seeds=(1, 2), people=2),
+    Shape("reflections", agent=AgentSettings(reflect_every=1)),
+    Shape("failing turns", people=4, say=failing, quorum=0.4),
+    Shape(
+        "failing world",
+        people=2,
+        scenarios=(
+            {"world": "townsfolk:Breaking"},
+            {"world": "townsfolk:Breaking", "settings": {"breaks_at": 1}},
+        ),
+        acts=(Act(exits=(EXIT_SOME_FAILED,)), Act(exits=(EXIT_SOME_FAILED,))),
+    ),
+    Shape("no quorum", acts=(_OUT, Act())),
+    Shape("dead key", acts=(Act(exits=(EXIT_KEY_OR_MODEL,), key_is_dead=True), Act())),
+    Shape(
+        "stopped",
+        scenarios=_MANY[:2],
+        people=2,
+        acts=(Act(exits=(EXIT_STOPPED, EXIT_DONE), asks="stop"), Act()),
+    ),
+    Shape(
+        "cut off",
+        scenarios=_MANY[:2],
+        people=2,
+        acts=(Act(exits=(EXIT_STOPPED, EXIT_DONE), asks="cut"), Act()),
+    ),
+    Shape("one by one", scenarios=_MANY[:2], people=2, in_flight_max=1),
+    Shape("close together", scenarios=_MANY, people=2, skew=1, is_like_another=True),
+    Shape("orphans", agent=AgentSettings(agent="townsfolk:Undecided"), acts=(_OUT, Act())),
+    Shape("forced", acts=(_OUT, Act(brief="There is another vote."))),
+    Shape("once more", people=2, scenarios=({"horizon": 2},), acts=(Act(), Act())),
+    Shape("short logs", seeds=(1, 2), people=2, pages=12),
+    Shape("threads", scenarios=_MANY, people=2, threads=True),
+    Shape(
+        "whole code",
+        people=2,
+        scenarios=({"horizon": 1, "exposures": {}},),
+        whole_code=True,
+        is_like_another=True,
+    ),
+)

@@ -79,9 +79,9 @@ def test_the_ticks_of_a_study_cost_what_the_study_does(write: Writer) -> None:
     ]
     assert turns.typical_cost is not None
     assert reflecting.typical_cost is not None
-    # Two waves, two exposures with 1.5 reflections expected at each, and a tick without anything.
-    each = 12 * turns.typical_cost, 6 * turns.typical_cost + 2 * reflecting.typical_cost
-    assert ticks == [each[0], each[1], each[1], each[0], 0] * 4
+    # Two waves; two exposures, at the second of which a quarter reflects; a tick without anything.
+    wave, shown = 12 * turns.typical_cost, 6 * turns.typical_cost
+    assert ticks == [wave, shown, shown + 3 * reflecting.typical_cost, wave, 0] * 4
     unpriced = load_study(write(), overrides=Overrides(model="api", model_name="other-1"))
     assert tick_cost(unpriced.study, cells[0].header.scenario, 0, personas=12) is None
 

@@ -107,16 +107,6 @@ def test_each_input_moves_its_own_hash_alone(loaded: Loaded) -> None:
         assert [key for key in before if before[key] != after[key]] == [name]
 
 
-def test_a_price_moves_the_settings(loaded: Loaded) -> None:
-    """P6: what a call costs is compared, with the settings."""
-    study = loaded.study
-    before = input_hashes(study, loaded.population, loaded.held_out)
-    priced = msgspec.structs.replace(study.models["tier_a"], price=Price(input_fresh=1, output=2))
-    moved = msgspec.structs.replace(study, models={**study.models, "tier_a": priced})
-    after = input_hashes(moved, loaded.population, loaded.held_out)
-    assert [key for key in before if before[key] != after[key]] == ["settings"]
-
-
 def test_how_a_model_is_reached_moves_no_hash(loaded: Loaded) -> None:
     """How a model is reached moves no hash."""
     study = loaded.study

@@ -127,7 +127,8 @@ def _tried(folder: Path) -> Iterator[Tried]:
                 assert isinstance(cost, Cost), "only costs were asked for"
                 kind = cost.role, cost.purpose
                 calls[kind].add((cost.job, cost.ordinal))
-                amounts[kind].append(cost.amount)
+                # What was charged in full says nothing of what the next call will cost.
+                amounts[kind].append(cost.amount if cost.charged is None else None)
     for kind, known in amounts.items():
         yield Tried(
             role=kind[0],

@@ -99,9 +99,10 @@ class Disk:
         """Allow no writing any more."""
         self._order(do="read-only")
 
-    def put_away(self, name: str) -> None:
-        """Keep a copy of the run elsewhere, as it is."""
+    def put_away(self, name: str) -> Path:
+        """Keep a copy of the run elsewhere, as it is; give where."""
         self._order(do="put-away", name=name)
+        return self.run.parents[1] / name
 
     def take_out(self, name: str) -> None:
         """Put on the disk, which is empty, what was put away."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,11 +21,17 @@ from tests.crash.telling import tell
 from tests.crash.test_run_full_disk import BIG, Counting, Runs, write_study
 
 from perdure.base.chance import Stream
-from perdure.base.errors import EXIT_DONE, EXIT_PAUSED, EXIT_STOPPED, DamagedRecordError
+from perdure.base.errors import (
+    EXIT_DONE,
+    EXIT_PAUSED,
+    EXIT_STOPPED,
+    EXIT_STORAGE,
+    DamagedRecordError,
+)
 from perdure.records.registry import JournalLost, TickDiscarded
 from perdure.trace.journal_file import JOURNAL_NAME, JournalFile
 from perdure.trace.reader import RunReader
-from perdure.trace.stop_request import ask_to_stop
+from perdure.trace.stop_request import ask_to_stop, is_asked_to_stop
 
 FULL = os.environ.get("PERDURE_CRASH") == "full"
 FLIPS = 20_000 if FULL else 300
@@ -54,8 +61,7 @@ class Left:
         # What each of its open ticks is taken to have cost: the mean of the closed ones.
         self.estimate = -(-amount // closed)
         self.live = sum(0 <= world["tick"] < world["horizon"] - 1 for world in standing["worlds"])
-        runs.disk.put_away(name)
-        self.folder = runs.disk.run.parents[1] / name
+        self.folder = runs.disk.put_away(name)
         self.asked = Counter(runs.asked)
 
     def put_back(self, runs: Runs) -> None:
@@ -311,7 +317,14 @@ def test_nothing_is_lost_with_the_journal_of_a_clean_pause(runs: Runs) -> None:
     """After a pause that left no tick open a missing journal is nothing to speak of."""
     runs.disk.new(BIG)
     runs.forget()
-    runs.after(60, lambda: ask_to_stop(runs.disk.run))
+
+    def ask() -> None:
+        ask_to_stop(runs.disk.run)
+        # Nobody is answered before the run has taken the request.
+        while is_asked_to_stop(runs.disk.run):
+            time.sleep(0.01)  # noqa: TID251 - a real process is waited for
+
+    runs.after(60, ask)
     assert runs.run().status == EXIT_STOPPED
     remove(runs.disk.run)
     assert not runs.ask("status").document["outside"]["open"]
@@ -332,6 +345,18 @@ def test_what_a_pause_leaves_open_is_lost_with_the_journal(runs: Runs) -> None:
     assert runs.ask("status").document["outside"]["open"]
     taken_up(runs)
     lost(runs, left, file=False)
+
+
+def test_a_journal_that_is_damaged_under_a_run_stops_it_at_most_once(runs: Runs) -> None:
+    """Whether the run notices or not: what it says is typed, and the next sitting ends it."""
+    statuses = set()
+    for calls in range(20, 161, 20 if FULL else 70):
+        runs.disk.new(BIG)
+        runs.forget()
+        runs.after(calls, lambda: overwrite(runs.disk.run))
+        statuses.add(runs.run().status)
+        taken_up(runs)
+    assert statuses <= {EXIT_DONE, EXIT_STORAGE}
 
 
 def test_each_lost_journal_is_counted(runs: Runs, left: Left) -> None:

@@ -39,8 +39,18 @@ def read_source(path: Path) -> Source:
             interpreter understands.
 
     """
-    text = _decode(read_bytes(path), path)
+    text = read_text(path)
     return Source(text, parse(text, str(path)))
+
+
+def read_text(path: Path) -> str:
+    """Read a source file, without looking whether it is Python.
+
+    Raises:
+        SourceError: it cannot be read, or its encoding is wrong.
+
+    """
+    return _decode(read_bytes(path), path)
 
 
 def parse(text: str, where: str) -> ast.Module:

@@ -47,7 +47,7 @@ def normalise_usage(reported: object, *, has_output: bool) -> tuple[Usage | None
 
 def _plain(reported: Mapping[str, Any]) -> Usage | None:
     """Read the commonest shape, at a quarter of the cost; None for any other, or any doubt."""
-    details = reported.get("prompt_tokens_details")
+    details = reported.get("prompt_tokens_details", {})
     if not reported.keys() <= _PLAIN or type(details) is not dict or not details.keys() <= _CACHED:
         return None
     given, said = reported.get("prompt_tokens"), reported.get("completion_tokens")

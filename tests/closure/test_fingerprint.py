@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import shutil
@@ -20,9 +21,12 @@ import perdure
 from perdure.base.errors import PluginError, UsageError
 from perdure.closure import SourceError, compare, deciding_hash, fingerprint, unlisted
 from perdure.closure.installed import Environment
+from perdure.closure.library import Library
 from perdure.closure.places import Places, Root
-from perdure.closure.rooms import TRANSPORT, only_reads
-from perdure.records.fingerprint import Fingerprint
+from perdure.closure.reached import reached
+from perdure.closure.rooms import ENTRIES, STANDS_ON, TRANSPORT, only_reads
+from perdure.closure.walk import walk
+from perdure.records.fingerprint import Code, Fingerprint
 
 ROOT = Path(__file__).resolve().parents[2]
 STUDY = ROOT / "examples" / "vote96" / "study.yaml"
@@ -185,11 +189,100 @@ def test_a_module_that_decides_on_either_side_refuses(take):
         assert [d.name for d in compare(one, other).refusing] == [name]
 
 
-def test_a_recorded_hash_is_never_trusted(take):
-    """Hashes of another Python mean nothing here: only the texts are compared."""
+def test_what_a_run_reaches_is_found_from_the_texts_as_it_is_from_the_disk(take, home):
+    """From the recorded texts alone follows what a walk over the files finds, and nothing else."""
+    places = Places([Root(home)])
+    starts = [places.find(name) for name in ENTRIES]
+    closure = walk(
+        [start for start in starts if start is not None],
+        places=places,
+        library=Library(places, mentioned=frozenset()),
+        installed=Environment(),
+    )
     found = take()
-    engine = {n: msgspec.structs.replace(c, normal="0" * 64) for n, c in found.engine.items()}
-    assert compare(msgspec.structs.replace(found, engine=engine), found).is_same
+    assert reached(found) == closure.modules.keys() | set(found.entries)
+    assert reached(found) < found.engine.keys() | found.transport.keys()
+    assert set(closure.distributions) <= set(STANDS_ON)
+    assert set(found.distributions) == set(STANDS_ON)
+
+
+def test_nothing_of_ours_is_parsed_until_a_text_moved(take, home, monkeypatch):
+    """A run that starts, or goes on unchanged, reads its own code and parses none of it."""
+    parsed: list[str] = []
+    real = ast.parse
+
+    def parse(text: str) -> ast.Module:
+        parsed.append(text)
+        return real(text)
+
+    monkeypatch.setattr(ast, "parse", parse)
+    before = take()
+    assert compare(before, take()).is_same
+    assert set(parsed) == {code.text for code in before.plugins.values()}
+    edit(home / "perdure/base/money.py", "1_000_000_000", "1_000_000_001")
+    assert not compare(before, take()).is_same
+    assert len(set(parsed)) > 100
+
+
+def test_a_module_that_no_run_reaches_may_move_and_go(take, home):
+    """What lies beside the deciding code and is not reached is kept, and moves nothing."""
+    before = take()
+    assert "perdure.trace.export" in before.engine
+    write(home, {"perdure/trace/export.py": "X = 1\n", "perdure/base/unused.py": "Y = 1\n"})
+    (home / "perdure/trace/export_rows.py").unlink()
+    assert compare(before, take()).is_same
+
+
+def test_a_module_that_is_newly_reached_has_moved(take, home):
+    """What the deciding code did not reach before and reaches now is named with what reaches it."""
+    before = take()
+    write(home, {"perdure/trace/export.py": "X = 1\n"})
+    edit(
+        home / "perdure/base/money.py",
+        "from __future__ import annotations",
+        "from __future__ import annotations\nimport perdure.trace.export",
+    )
+    moved = compare(before, take())
+    names = ["perdure.base.money", "perdure.trace.export"]
+    assert [d.name for d in moved.refusing] == names
+    assert [d.name for d in compare(take(), before).refusing] == names
+
+
+def test_a_module_whose_absence_is_expected_counts_when_it_comes_and_goes(take, home):
+    """A guarded import finds another module, or none, though no text that was there moved."""
+    edit(
+        home / "perdure/base/money.py",
+        "from __future__ import annotations",
+        "from __future__ import annotations\n"
+        "try:\n    import perdure.base.added\nexcept ImportError:\n    pass\n",
+    )
+    before = take()
+    write(home, {"perdure/base/added.py": "X = 1\n"})
+    after = take()
+    for then, now in ((before, after), (after, before)):
+        assert [d.name for d in compare(then, now).refusing] == ["perdure.base.added"]
+
+
+def test_a_module_that_only_reads_counts_where_a_plug_in_reaches_it(take, folder, home):
+    """A plug-in that imports a room that reads records makes that room's code part of the run."""
+    edit(folder / "helper.py", "WORDS", "import perdure.analysis.shares\nWORDS")
+    before = take()
+    assert "perdure.analysis.shares" in before.engine
+    assert "perdure.analysis.report" not in before.engine
+    path = home / "perdure/analysis/shares.py"
+    path.write_text(path.read_text(encoding="utf-8") + "MORE = 1\n", encoding="utf-8")
+    assert [d.name for d in compare(before, take()).refusing] == ["perdure.analysis.shares"]
+
+
+def test_where_a_text_cannot_be_read_every_module_counts(take):
+    """A recorded text of another Python may have reached anything: all that moved is named."""
+    found = take()
+    engine = found.engine | {
+        "perdure.base.money": Code(text="print 'hello'\n"),
+        "perdure.trace.export": Code(text="X = 1\n"),
+    }
+    moved = compare(msgspec.structs.replace(found, engine=engine), found)
+    assert [d.name for d in moved.refusing] == ["perdure.base.money", "perdure.trace.export"]
 
 
 def test_a_text_of_another_python_differs(take):

@@ -55,7 +55,7 @@ def load(folder: Path) -> Iterator[Load]:
 def listing(*names: str, text: str = TEXT, files: dict[str, str] | None = None) -> Fingerprint:
     """Make a fingerprint in which these plug-ins have this text."""
     return Fingerprint(
-        python="3", plugins={name: Code(normal="", text=text) for name in names}, files=files or {}
+        python="3", plugins={name: Code(text=text) for name in names}, files=files or {}
     )
 
 

@@ -102,7 +102,7 @@ class Ran:
             Event(
                 seq=seq,
                 tick=tick,
-                payload=decode_event(kind, payload, f"{seq}"),
+                payload=decode_event(kind, payload, "", seq),
                 persona=persona,
                 content=content,
             )

@@ -69,10 +69,10 @@ def keep(memories: Sequence[Memory], memories_max: int) -> tuple[Memory, ...]:
         return tuple(memories)
     if memories_max <= 0:
         return ()
-    ranked = sorted(
-        range(len(memories)), key=lambda place: (_weight(memories[place]), place), reverse=True
-    )
-    return tuple(memories[place] for place in sorted(ranked[:memories_max]))
+    weights = [_weight(memory) for memory in memories]
+    ranked = sorted(range(len(memories)), key=weights.__getitem__)
+    forgotten = set(ranked[:-memories_max])
+    return tuple(memory for place, memory in enumerate(memories) if place not in forgotten)
 
 
 def _weight(memory: Memory) -> float:

@@ -21,7 +21,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 def storable(text: str) -> str:
     """Replace lone surrogates, which no encoding can hold, with U+FFFD. Everything else is kept."""
-    return _SURROGATE.sub("\ufffd", text)
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
 def printable(text: str) -> str:

@@ -6,10 +6,12 @@ Both sides are parsed by the running interpreter, so a hash that another one mad
 from __future__ import annotations
 
 import difflib
+import hashlib
 from collections.abc import Iterator
 from enum import StrEnum
 
 from perdure.closure.normal import normal_hash, normal_text
+from perdure.closure.reached import reached
 from perdure.closure.source import SourceError, parse
 from perdure.records.fingerprint import Code, Fingerprint
 from perdure.records.record import Record
@@ -60,25 +62,37 @@ class Differences(Record):
 def compare(then: Fingerprint, now: Fingerprint) -> Differences:
     """Compare the fingerprint that was recorded with the one of now.
 
-    A module that carried bytes on one side and decides on the other decides.
+    A module of ours counts if a run reaches it on either side. One that carried bytes on one side
+    and decides on the other decides.
     """
-    refusing = list(_engine(then, now, carrying=False))
+    moved = _moved(then, now)
+    decides = moved & (then.engine.keys() | now.engine.keys())
+    refusing = list(_engine(then, now, decides, Part.ENGINE))
     refusing += _codes(then.plugins, now.plugins, Part.PLUGINS, docstrings=True)
     refusing += _values(then.files, now.files, Part.FILES)
     if then.python != now.python:
         refusing.append(
             Difference(part=Part.PYTHON, name="python", old=then.python, new=now.python)
         )
-    warning = list(_engine(then, now, carrying=True))
+    warning = list(_engine(then, now, moved - decides, Part.TRANSPORT))
     warning += _values(then.distributions, now.distributions, Part.DISTRIBUTIONS)
     return Differences(refusing=tuple(refusing), warning=tuple(warning))
 
 
-def _engine(then: Fingerprint, now: Fingerprint, *, carrying: bool) -> Iterator[Difference]:
-    decides = then.engine.keys() | now.engine.keys()
+def _moved(then: Fingerprint, now: Fingerprint) -> frozenset[str]:
+    """Name the modules of ours whose text moved and that a run reaches, then or now.
+
+    What a run reaches takes half a second to find, and is asked only if some text moved.
+    """
     old, new = then.engine | then.transport, now.engine | now.transport
-    names = [name for name in sorted(old.keys() | new.keys()) if (name in decides) != carrying]
-    part = Part.TRANSPORT if carrying else Part.ENGINE
+    moved = frozenset(name for name in old | new if old.get(name) != new.get(name))
+    return moved & (reached(then) | reached(now)) if moved else moved
+
+
+def _engine(
+    then: Fingerprint, now: Fingerprint, names: frozenset[str], part: Part
+) -> Iterator[Difference]:
+    old, new = then.engine | then.transport, now.engine | now.transport
     yield from _codes(
         {name: old[name] for name in names if name in old},
         {name: new[name] for name in names if name in new},
@@ -94,11 +108,13 @@ def _codes(
         old, new = then.get(name), now.get(name)
         if old is not None and new is not None and is_same(old, new, docstrings=docstrings):
             continue
+        old_hash = code_hash(old, docstrings=docstrings) if old else ""
+        new_hash = code_hash(new, docstrings=docstrings) if new else ""
         yield Difference(
             part=part,
             name=name,
-            old=old.normal if old else "",
-            new=new.normal if new else "",
+            old=old_hash,
+            new=new_hash,
             diff=diff_of(
                 name, old.text if old else "", new.text if new else "", docstrings=docstrings
             ),
@@ -107,15 +123,20 @@ def _codes(
 
 def is_same(old: Code, new: Code, *, docstrings: bool) -> bool:
     """Say whether two sources of a module do the same, as the running Python parses them."""
-    if old.text == new.text:
-        return True
+    return old.text == new.text or (
+        code_hash(old, docstrings=docstrings) == code_hash(new, docstrings=docstrings)
+    )
+
+
+def code_hash(code: Code, *, docstrings: bool) -> str:
+    """Hash a module's normal form as the running Python parses it: 64 hex digits.
+
+    A text that was written for another Python has no normal form, and is hashed as it is.
+    """
     try:
-        return normal_hash(parse(old.text, ""), docstrings=docstrings) == normal_hash(
-            parse(new.text, ""), docstrings=docstrings
-        )
+        return normal_hash(parse(code.text, ""), docstrings=docstrings)
     except SourceError:
-        # Written for another Python: nothing says that it is the same.
-        return False
+        return hashlib.sha256(code.text.encode()).hexdigest()
 
 
 def _values(then: dict[str, str], now: dict[str, str], part: Part) -> Iterator[Difference]:

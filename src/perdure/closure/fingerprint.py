@@ -1,20 +1,28 @@
-"""The fingerprint of a run: our own deciding code, the study's plug-ins and their data files."""
+"""The fingerprint of a run: our own deciding code, the study's plug-ins and their data files.
+
+A run takes it before it does anything else, so it reads our own modules and parses none of them:
+all that could decide are kept. Which of them a run reaches is asked only when a text has moved
+(`reached`). Plug-ins are followed at once, because what they reach can lie anywhere.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from importlib import metadata
 from pathlib import Path
 
 from perdure.base.canonical import hash_hex
 from perdure.base.errors import PluginError
+from perdure.closure.compare import code_hash
 from perdure.closure.files import matching
 from perdure.closure.graph import Closure
 from perdure.closure.installed import Environment, Installed
 from perdure.closure.library import Library
 from perdure.closure.places import Kind, Module, Places, Root
-from perdure.closure.rooms import ENTRIES, OURS, is_ours, only_carries
-from perdure.closure.source import hash_file
+from perdure.closure.reached import reached
+from perdure.closure.rooms import ENTRIES, OURS, STANDS_ON, is_ours, only_carries, only_reads
+from perdure.closure.source import hash_file, read_text
 from perdure.closure.walk import walk
 from perdure.records.fingerprint import Code, Fingerprint
 
@@ -43,7 +51,7 @@ def fingerprint(
     Raises:
         PluginError: a plug-in's module is not there.
         UsageError: a pattern of data files matches none.
-        SourceError: a module cannot be read as Python.
+        SourceError: a module cannot be read, or one of the plug-ins' is no Python.
 
     """
     installed = installed or Environment()
@@ -52,11 +60,12 @@ def fingerprint(
     found = [_place(reference, folder, ours) for reference in plugins]
     # The study's folder stands last on a run's path: a name that is installed means what is
     # installed, except for the plug-in itself.
-    here = _not_installed(folder, installed, {name for name, root in found if root is None})
+    beside = {name for name, root in found if root is None}
+    here = _not_installed(folder, installed, beside) if found else frozenset()
     roots = [ours, *(root for _, root in found if root is not None), Root(folder, here)]
     places = Places(list(dict.fromkeys(roots)))
-    library = Library(places, mentioned=here, docstrings=lambda name: not is_ours(name))
-    starts = [places.find(name) for name in (*ENTRIES, *(name for name, _ in found))]
+    library = Library(places, mentioned=here, is_left_out=_could_decide)
+    starts = [places.find(name) for name, _ in found]
     closure = walk(
         [start for start in starts if start is not None],
         places=places,
@@ -65,7 +74,7 @@ def fingerprint(
     )
     for error in library.failed.values():
         raise error
-    return _gathered(closure, library, _hashed(matching(folder, files)))
+    return _gathered(closure, library, places, _hashed(matching(folder, files)))
 
 
 def deciding_hash(found: Fingerprint) -> str:
@@ -73,18 +82,16 @@ def deciding_hash(found: Fingerprint) -> str:
 
     Fingerprints that two versions of Python took are always different.
     """
+    counts = reached(found)
+    engine = {name: code for name, code in found.engine.items() if name in counts}
     return hash_hex(
         {
             "python": found.python,
-            "engine": _normals(found.engine),
-            "plugins": _normals(found.plugins),
+            "engine": {name: code_hash(code, docstrings=False) for name, code in engine.items()},
+            "plugins": {n: code_hash(code, docstrings=True) for n, code in found.plugins.items()},
             "files": found.files,
         }
     )
-
-
-def _normals(codes: dict[str, Code]) -> dict[str, str]:
-    return {name: code.normal for name, code in codes.items()}
 
 
 def _place(reference: str, folder: Path, ours: Root) -> tuple[str, Root | None]:
@@ -117,6 +124,7 @@ def _not_there(reference: str, where: str) -> PluginError:
 
 
 def _not_installed(folder: Path, installed: Installed, plugins: set[str]) -> frozenset[str]:
+    """Name what the study's folder holds and nothing that is installed hides."""
     named = {name.partition(".")[0] for name in plugins}
     names = Places([Root(folder)]).top_level(folder) - {OURS}
     return frozenset(
@@ -126,26 +134,40 @@ def _not_installed(folder: Path, installed: Installed, plugins: set[str]) -> fro
     )
 
 
-def _gathered(closure: Closure, library: Library, files: dict[str, str]) -> Fingerprint:
+def _could_decide(module: str) -> bool:
+    return is_ours(module) and not only_reads(module)
+
+
+def _gathered(
+    closure: Closure, library: Library, places: Places, files: dict[str, str]
+) -> Fingerprint:
     engine: dict[str, Code] = {}
     transport: dict[str, Code] = {}
     plugins: dict[str, Code] = {}
+    entries = set(ENTRIES)
     for name, module in closure.modules.items():
-        if name not in library.code:
-            files |= _without_source(module)
-        elif not is_ours(name):
+        if is_ours(name):
+            entries.add(name)
+        elif name in library.code:
             plugins[name] = library.code[name]
-        elif only_carries(name):
-            transport[name] = library.code[name]
         else:
-            engine[name] = library.code[name]
+            files |= _without_source(module)
+    modules = {module.name: module for module in places.below(OURS) if _could_decide(module.name)}
+    modules |= {name: closure.modules[name] for name in entries if only_reads(name)}
+    for name, module in sorted(modules.items()):
+        if module.kind is not Kind.SOURCE:
+            files |= _without_source(module)
+            continue
+        code = Code(text=read_text(Path(module.path)), is_package=module.is_package)
+        (transport if only_carries(name) else engine)[name] = code
     return Fingerprint(
         python=python_version(),
+        entries=tuple(sorted(entries)),
         engine=engine,
         transport=transport,
         plugins=plugins,
         files=dict(sorted(files.items())),
-        distributions=closure.distributions,
+        distributions=dict(sorted((_versions(STANDS_ON) | closure.distributions).items())),
         unknown=tuple(
             f"{found.module}, line {found.line}: {found.what}"
             for found in closure.unknown
@@ -158,6 +180,16 @@ def _without_source(module: Module) -> dict[str, str]:
     if module.kind is Kind.NAMESPACE:
         return {}
     return {f"module {module.name}": hash_file(Path(module.path))}
+
+
+def _versions(distributions: Sequence[str]) -> dict[str, str]:
+    found = {}
+    for name in distributions:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue  # of an extra that is not installed
+    return found
 
 
 def _hashed(files: dict[str, Path]) -> dict[str, str]:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 from perdure.closure import dynamic
 from perdure.closure.bindings import bindings_of
 from perdure.closure.facts import Facts, Import, Mention, Unknown
 from perdure.closure.imports import statements
-from perdure.closure.normal import normal_hash
 from perdure.closure.places import Kind, Module, Places
-from perdure.closure.source import Source, SourceError, read_source
+from perdure.closure.source import Source, SourceError
 from perdure.closure.strings import ANYTHING, Reader, Strings
 from perdure.records.fingerprint import Code
 
@@ -24,16 +22,20 @@ class Library:
     """Reads the modules that places lead to: what they import, and their code as it counts."""
 
     def __init__(
-        self, places: Places, *, mentioned: frozenset[str], docstrings: Callable[[str], bool]
+        self,
+        places: Places,
+        *,
+        mentioned: frozenset[str],
+        is_left_out: Callable[[str], bool] = lambda _name: False,
     ) -> None:
         """Make a library over places.
 
-        A string that begins with one of the names in `mentioned` may name a module. `docstrings`
-        says of a module whether its docstrings count.
+        A string that begins with one of the names in `mentioned` may name a module. `is_left_out`
+        says of a module that it is not to be read, because somebody else accounts for it.
         """
         self._places = places
         self._mentioned = mentioned
-        self._docstrings = docstrings
+        self._is_left_out = is_left_out
         starts = "|".join(re.escape(name) for name in sorted(mentioned))
         self._may_mention = re.compile(rf"[\"'](?:{starts})[.:]|-m\s") if mentioned else None
         self._facts: dict[str, Facts] = {}
@@ -48,18 +50,16 @@ class Library:
         return self._facts[module.name]
 
     def _read(self, module: Module) -> Facts:
-        if module.kind is Kind.NAMESPACE:
+        if module.kind is Kind.NAMESPACE or self._is_left_out(module.name):
             return Facts()
         if module.kind is not Kind.SOURCE:
             return _closed(module, "it has no source, so what it imports cannot be read")
         try:
-            source = read_source(Path(module.path))
+            source = self._places.source(module)
         except SourceError as error:
             self.failed[module.name] = error
             return _closed(module, f"it cannot be read ({error.wrong})")
-        keep = self._docstrings(module.name)
-        normal = normal_hash(source.tree, docstrings=keep)
-        self.code[module.name] = Code(normal=normal, text=source.text)
+        self.code[module.name] = Code(text=source.text, is_package=module.is_package)
         return self._told(module, source)
 
     def _told(self, module: Module, source: Source) -> Facts:
@@ -98,7 +98,7 @@ class Library:
         if module is None or module.kind is not Kind.SOURCE or self._hops >= _HOPS_MAX:
             return ANYTHING
         try:
-            tree = read_source(Path(module.path)).tree
+            tree = self._places.source(module).tree
         except SourceError:
             return ANYTHING
         package = module_name if module.is_package else module_name.rpartition(".")[0]

@@ -221,7 +221,7 @@ def _is_stale(name: str, spec: object, code: Code, found: Fingerprint, clock: Cl
 def _is_as_found(code: Code, text: str | None, name: str, found: Fingerprint) -> bool:
     if text is None:
         return False
-    now = Code(normal="", text=text)
+    now = Code(text=text)
     return is_same(code, now, docstrings=name in found.plugins)
 
 

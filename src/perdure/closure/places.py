@@ -14,6 +14,8 @@ from importlib.machinery import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES, SOURCE_SU
 from pathlib import Path
 
 from perdure.base.errors import UsageError
+from perdure.closure.shelf import Disk, Files
+from perdure.closure.source import Source
 from perdure.records.record import Record
 
 _MODULES_MAX = 100_000
@@ -62,8 +64,9 @@ class _Found:
 class Places:
     """Looks names up in folders, the first folder first."""
 
-    def __init__(self, roots: Sequence[Root]) -> None:
+    def __init__(self, roots: Sequence[Root], files: Files | None = None) -> None:
         self._roots = tuple((str(root.folder), root.only) for root in roots)
+        self._files = files or Disk()
         self._listings: dict[str, frozenset[str]] = {}
         self._found: dict[str, _Found | None] = {}
 
@@ -82,6 +85,15 @@ class Places:
                 break
             found.append(module)
         return tuple(found)
+
+    def source(self, module: Module) -> Source:
+        """Read and parse a module that was found.
+
+        Raises:
+            SourceError: it cannot be read as Python.
+
+        """
+        return self._files.source(module.path)
 
     def below(self, name: str) -> Iterator[Module]:
         """Find a module and every module of its package, namespaces left out. "" means all.
@@ -145,7 +157,7 @@ class Places:
             if found is not None:
                 return found
             inner = os.path.join(folder, last)  # noqa: PTH118 - many thousand times
-            if last in self._listing(folder) and os.path.isdir(inner):  # noqa: PTH112 - as above
+            if last in self._listing(folder) and self._files.is_folder(inner):
                 portions.append(inner)
         if portions:
             return _Found(Module(name=name, kind=Kind.NAMESPACE, is_package=True), tuple(portions))
@@ -165,17 +177,13 @@ class Places:
         for suffix, kind in _SUFFIXES:
             if last + suffix in listing:
                 path = inner + suffix
-                if os.path.isfile(path):  # noqa: PTH113 - as above
+                if self._files.is_file(path):
                     return _Found(Module(name=name, path=path, kind=kind))
         return None
 
     def _listing(self, folder: str) -> frozenset[str]:
         if folder not in self._listings:
-            try:
-                self._listings[folder] = frozenset(os.listdir(folder))  # noqa: PTH208 - as above
-            except OSError:
-                # Not a folder, or one that Python could not read either.
-                self._listings[folder] = frozenset()
+            self._listings[folder] = self._files.names(folder)
         return self._listings[folder]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,12 +48,7 @@ class Walked:
     installed: Installed
 
 
-def closure_of(
-    program: Program,
-    *,
-    installed: Installed | None = None,
-    docstrings: Callable[[str], bool] = lambda _name: True,
-) -> Walked:
+def closure_of(program: Program, *, installed: Installed | None = None) -> Walked:
     """Find what a program's entries reach.
 
     Raises:
@@ -67,7 +61,7 @@ def closure_of(
     if not starts:
         raise UsageError("No entry is given.", remedy="Name what starts the program.")
     sites = [str(program.at(site)) for site in program.sites] or None
-    library = Library(places, mentioned=_own(places, program), docstrings=docstrings)
+    library = Library(places, mentioned=_own(places, program))
     installed = installed or Environment(sites)
     closure = walk(
         starts, places=places, library=library, installed=installed, declared=program.declared

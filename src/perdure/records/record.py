@@ -14,5 +14,7 @@ class Record(
     kw_only=True,
     omit_defaults=True,
     forbid_unknown_fields=True,
+    # Values have no cycles, so the collector need not look at them: there are many thousands.
+    gc=False,
 ):
     """A frozen value with named fields."""

@@ -18,6 +18,7 @@ from perdure.records.events import (
     ExposureDropped,
     InterventionApplied,
     MemoryFormed,
+    Payload,
     Reflected,
     Restored,
     ScoreGiven,
@@ -121,7 +122,28 @@ class _Gathering:
 
     def add(self, event: Event) -> None:
         self._events.append(event)
+        # The most frequent first.
         match event.payload:
+            case Turn() as turn:
+                self._presentations.append(turn.presentation)
+                assert event.content is not None, "a turn is content"
+                taken = PastTurn(event.persona, turn.presentation, turn.answer)
+                self._turns[event.content] = taken
+            case Cost() as cost:
+                self._costs.append(cost)
+            case MemoryFormed(turn=number, memory=memory):
+                self._turns[number].memories.append(memory)
+            case ScoreGiven(turn=number, choice=choice):
+                self._turns[number].choice = choice
+            case Reflected(turn=number, failed=cause):
+                self._turns[number].reflected = cause is None
+            case TurnNotTaken() as failed:
+                self._presentations.append(failed.presentation)
+            case payload:
+                self._add_step(payload)
+
+    def _add_step(self, payload: Payload) -> None:
+        match payload:
             case StimulusPublished(stimulus=stimulus):
                 self._stimuli.append(stimulus)
             case InterventionApplied(intervention=intervention):
@@ -130,30 +152,10 @@ class _Gathering:
                 self._dropped.append(dropped)
             case AnswerGiven() as answer:
                 self._answers.append(_answer(answer, self._blob))
-            case Cost() as cost:
-                self._costs.append(cost)
             case Restored(rung=rung):
                 self._restored.append(rung)
             case Degraded(rung=rung):
                 self._degraded.append(rung)
-            case _:
-                self._add_turn(event)
-
-    def _add_turn(self, event: Event) -> None:
-        match event.payload:
-            case Turn() as turn:
-                self._presentations.append(turn.presentation)
-                assert event.content is not None, "a turn is content"
-                taken = PastTurn(event.persona, turn.presentation, turn.answer)
-                self._turns[event.content] = taken
-            case TurnNotTaken() as failed:
-                self._presentations.append(failed.presentation)
-            case MemoryFormed(turn=number, memory=memory):
-                self._turns[number].memories.append(memory)
-            case Reflected(turn=number, failed=cause):
-                self._turns[number].reflected = cause is None
-            case ScoreGiven(turn=number, choice=choice):
-                self._turns[number].choice = choice
             case _:
                 pass
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from typing import Any, TypeVar
 
@@ -35,14 +36,15 @@ def decode(data: object, cls: type[R], where: str) -> R:
     return record
 
 
-def decode_event(kind: str, data: object, where: str) -> Payload:
+def decode_event(kind: str, data: object, world_id: str, seq: int) -> Payload:
     """Decode the payload of an event of a known kind.
 
     Raises:
         DamagedRecordError: the kind is unknown, or the bytes are not such a payload.
 
     """
-    payload: Payload = _decoded(_by_kind(_EVENT_DECODERS, kind, where), data, where)
+    decoder = _by_kind(_EVENT_DECODERS, kind, world_id, seq)
+    payload: Payload = _decoded(decoder, data, world_id, seq)
     return payload
 
 
@@ -63,18 +65,23 @@ def _decoder(cls: type[R]) -> msgspec.json.Decoder[R]:
 
 
 def _by_kind(
-    table: dict[str, msgspec.json.Decoder[Any]], kind: str, where: str
+    table: dict[str, msgspec.json.Decoder[Any]], kind: str, *place: str | int
 ) -> msgspec.json.Decoder[Any]:
     decoder = table.get(kind)
     if decoder is None:
-        raise DamagedRecordError(f"No record is of the kind {kind!r}.", where=where)
+        raise DamagedRecordError(f"No record is of the kind {kind!r}.", where=_where(place))
     return decoder
 
 
-def _decoded(decoder: msgspec.json.Decoder[Any], data: object, where: str) -> Any:
+def _decoded(decoder: msgspec.json.Decoder[Any], data: object, *place: str | int) -> Any:
     if not isinstance(data, bytes):
-        raise DamagedRecordError("What is stored is not bytes.", where=where)
+        raise DamagedRecordError("What is stored is not bytes.", where=_where(place))
     try:
         return decoder.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise undecodable(error, where) from error
+        raise undecodable(error, _where(place)) from error
+
+
+def _where(place: Iterable[str | int]) -> str:
+    """Name a place in words. Only what is wrong has one: every event that is read comes by here."""
+    return ":".join(map(str, place))

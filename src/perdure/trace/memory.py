@@ -129,7 +129,7 @@ class MemoryPartitions:
             yield Event(
                 seq=seq,
                 tick=tick,
-                payload=decode_event(kind, payload, f"{world_id}:{seq}"),
+                payload=decode_event(kind, payload, world_id, seq),
                 persona=persona,
                 content=content,
             )

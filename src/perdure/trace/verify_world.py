@@ -90,14 +90,13 @@ def _check(
     stored, log_head = _head(database, walker)
     for row in walked(walker, read_rows(database, stored.seq), stored, known.witness):
         seq, tick, kind, persona, content, payload, _ = row
-        where = f"{name}:{seq}"
-        decoded = decode_event(kind, payload, where)
+        decoded = decode_event(kind, payload, name, seq)
         event = Event(seq=seq, tick=tick, payload=decoded, persona=persona, content=content)
         broken = tally.follow(event)
         wrong = f"The event breaks a rule: {broken}." if broken else None
         wrong = wrong or _missing(database, cited(event), seen)
         if wrong is not None:
-            return _findings(where, wrong)
+            return _findings(f"{name}:{seq}", wrong)
     if known.log is not None:
         reader.check_witness(name, walker.head)
     wrong = (

@@ -42,7 +42,7 @@ from perdure.trace.stop_request import ask_to_stop
 
 ATTEMPTS_MAX = 2
 # What stands for the engine's own source, which would fill the registry of every small run.
-A_WORD = Fingerprint(python="3", engine={"perdure": Code(normal="0" * 64, text="...")})
+A_WORD = Fingerprint(python="3", engine={"perdure": Code(text="...")})
 
 
 def call_of(key: CallKey) -> str:

@@ -71,7 +71,7 @@ def normalise_usage(reported: object, *, has_output: bool) -> tuple[Usage | None
 
 def _plain(reported: Mapping[str, Any]) -> Usage | None:
     """Read the commonest shape, at a quarter of the cost; None for any other, or any doubt."""
-    cached = reported.get("prompt_tokens_details")
+    cached = reported.get("prompt_tokens_details", _NOTHING)
     said_as = reported.get("completion_tokens_details", _NOTHING)
     if not (
         reported.keys() <= _PLAIN

@@ -175,7 +175,7 @@ def test_nothing_that_world_and_agent_are_given_tells_of_a_budget(budget: Budget
         ),
         lambda ceiling: ceiling,
     ],
-    ids=repr,
+    ids=lambda one: type(one).__name__,
 )
 def test_what_tells_of_a_budget_is_found(planted: Any) -> None:
     """Control: a name, a text or a number, however deep, is found."""

@@ -61,7 +61,7 @@ def test_the_list_of_commands_is_complete():
 def test_the_page_says_what_pauses_a_run(perdure):
     """The run's own budget, or that of the provider."""
     page = " ".join(perdure("--help").out.split())
-    assert "paused by its budget, or by the provider's" in page
+    assert "paused by its budget or the provider's" in page
 
 
 def test_export_names_columns_that_exist(perdure):

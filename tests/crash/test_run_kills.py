@@ -41,7 +41,7 @@ KILLS_PER_RUN = 6
 LATE_S = 0.05
 # On a machine that is busy with other things a reply may be longer on its way to the disk; but one
 # that was sent this long before a kill is never lost.
-FORGOTTEN_S = 1.0
+FORGOTTEN_S = 0.3
 # About what a whole program needs before its first call.
 START_OF_PROGRAM_S = 1.2
 

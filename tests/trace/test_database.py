@@ -9,9 +9,10 @@ import apsw
 import pytest
 from tests.support.runs import WORLDS, header
 
+from perdure.base.clock import SystemClock
 from perdure.base.errors import DamagedRecordError, InternalError, StorageError, StorageFullError
 from perdure.trace import files, paths
-from perdure.trace.database import Database
+from perdure.trace.database import Database, Deadline
 from perdure.trace.decoding import decode, decode_event, decode_log
 from perdure.trace.opening import open_new, open_reader
 from perdure.trace.partition_file import PartitionFile
@@ -20,6 +21,31 @@ from perdure.trace.schema import PARTITION
 
 PATH = Path("/run/world.db")
 NAME = f"{WORLDS[0]}.db"
+
+
+class HandClock(SystemClock):
+    """A clock that is moved by hand."""
+
+    now = 100.0
+
+    def now_s(self) -> float:
+        return self.now
+
+
+def test_a_query_has_its_time_however_long_its_process_was_stopped() -> None:
+    """An hour in which nobody ran is no time of the query's; the time in which it ran is."""
+    clock = HandClock()
+    deadline = Deadline(5.0, clock)
+    deadline.start()
+    clock.now += 3_600.0
+    assert not deadline.is_over()
+    looks = 0
+    while not deadline.is_over():
+        clock.now += 0.5
+        looks += 1
+    assert looks == 9
+    deadline.start()
+    assert not deadline.is_over()
 
 
 class StandIn:

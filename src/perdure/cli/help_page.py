@@ -44,7 +44,7 @@ Exit codes:
   73  another process holds the run, or its folder is taken
   74  the record is damaged, or storage failed
   75  stopped on request, or the disk is full; can be continued
-  76  paused by its budget, or by the provider's (out of credit); can be continued
+  76  paused by its budget or the provider's (out of credit); can be continued
   77  the key or the model was refused
   78  refused: inputs or engine moved
 """

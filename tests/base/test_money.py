@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from perdure.base.money import nano, price_tokens, show
+from perdure.base.money import nano, show
 
 
 @pytest.mark.parametrize(
@@ -13,13 +13,6 @@ from perdure.base.money import nano, price_tokens, show
 def test_amounts_become_nano_units_rounded_up(amount, units):
     """No fraction of a nano-unit is lost to the payer's favour."""
     assert nano(Decimal(amount)) == units
-
-
-def test_tokens_are_priced_rounded_up():
-    """1 token at 0.15 per million is 150 nano-units; a part of one counts as one."""
-    assert price_tokens(1, nano("0.15")) == 150
-    assert price_tokens(1, 1) == 1
-    assert price_tokens(0, nano("0.15")) == 0
 
 
 def test_unknown_is_shown_as_unknown():

@@ -15,11 +15,6 @@ def nano(amount: Decimal | str | int) -> int:
     return int((Decimal(amount) * NANO).to_integral_value(rounding=ROUND_CEILING))
 
 
-def price_tokens(tokens: int, nano_per_million: int) -> int:
-    """Price tokens at a rate in nano-units per million tokens, rounded up."""
-    return -(-tokens * nano_per_million // 1_000_000)
-
-
 def show(amount: int | None, currency: str) -> str:
     """Write an amount for people: at least two decimals, more where it is small; or `unknown`."""
     if amount is None:

@@ -141,6 +141,9 @@ def test_a_killed_sitting_is_a_loss_even_if_the_next_one_did_nothing():
     """P3: between a kill and the next tick there may be sittings that came to nothing."""
     config = town(seeds=(1,))
     ran = run_in_memory(config, before=full_at_call(20))
+    # One world may have closed a tick just then, and not have opened its next.
+    left = sorted(ran.calls.ticks)
+    assert left
     # As a kill leaves it: no word of an end. Then a sitting that found no room, and said so.
     ran.run.log.pop()
     ran.run.log_head = LogHead(seq=ran.run.log[-1].seq, chain=ran.run.log[-1].chain)
@@ -153,6 +156,6 @@ def test_a_killed_sitting_is_a_loss_even_if_the_next_one_did_nothing():
     again = run_in_memory(config, after=ran)
     assert again.result.state is RunState.COMPLETED
     losses = [row.payload for row in again.run.log if isinstance(row.payload, TickDiscarded)]
-    assert len(losses) == 2
+    assert sorted((loss.world_id, loss.tick) for loss in losses) == left
     assert {loss.epoch for loss in losses} == {1}
     assert sum(loss.kept for loss in losses) > 0

@@ -50,7 +50,7 @@ NOT_HASHED = {
     "name": "what people call it",
     "population": "the people themselves are hashed, and their real choices",
     "endpoint": "how a model is reached",
-    "price": "every cost is recorded with its own amount and source",
+    "files": "the files themselves are compared, by name and content, beside the code",
 }
 
 

@@ -51,6 +51,7 @@ NOT_HASHED = {
     "population": "the people themselves are hashed, and their real choices",
     "endpoint": "how a model is reached",
     "budget": "it decides no answer; an edited one is refused by itself",
+    "price_as": "whose price it is; the price itself is hashed",
     "price_source": "where a price was looked up; the price itself is hashed",
     "files": "the files themselves are compared, by name and content, beside the code",
 }

@@ -33,6 +33,7 @@ from perdure.records.record import Record
 from perdure.records.registry import RunForced, RunPaused, RunState, WorldState
 from perdure.records.request import ChatRequest, FailureCause
 from perdure.records.scenario import Header
+from perdure.records.usage import Price
 from perdure.runner.config import RunConfig
 from perdure.runner.governor import Governor
 from perdure.runner.past import PastTick, past_ticks
@@ -74,7 +75,8 @@ def _changed(value: Any, path: str) -> Iterator[tuple[str, Any]]:
                 yield where, (*value[:place], one, *value[place + 1 :])
         yield f"{path}[:-1]", value[:-1] if value else ("new",)
     else:
-        yield path, _another(value)
+        bound = Price(input_fresh=1, output=1) if path.endswith("price_bound") else None
+        yield path, bound or _another(value)
 
 
 def _another(leaf: Any) -> Any:

@@ -91,7 +91,7 @@ def study(tmp_path: Path) -> Path:
 def start(server: WatchingServer, study: Path, out: Path, engine: Path) -> subprocess.Popen[str]:
     """Start or continue the run, with the engine in this folder."""
     command = [sys.executable, "-m", "perdure.cli", "run", str(study), "--out", str(out)]
-    command += ["--model", "http", "--model-name", "test-model", "--quiet"]
+    command += ["--model", "http", "--model-name", "test-model", "--price", "0,0", "--quiet"]
     process = subprocess.Popen(
         [*command, "--base-url", server.base_url],
         stdout=subprocess.DEVNULL,
@@ -175,7 +175,9 @@ def test_the_engine_is_edited_while_it_runs(server: WatchingServer, study: Path,
     process = start(server, study, out, engine)
     kill_at(40, server, process)
     append(engine / "perdure" / "inference" / "http" / "retry_after.py", "\nNEW = 1\n")
-    assert end(start(server, study, out, engine)) == (0, "")
+    status, said = end(start(server, study, out, engine))
+    assert status == 0
+    assert "What only carries bytes moved: transport (perdure.inference.http.retry_after)" in said
     assert verify(out).is_sound
 
 

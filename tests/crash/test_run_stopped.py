@@ -226,7 +226,7 @@ def test_nobody_else_may_work_on_a_run_whose_process_is_stopped(tmp_path: Path):
     out = tmp_path / "run"
     with WatchingServer(latency_s=(0.05, 0.1)) as server:
         command = ["-m", "perdure.cli", "run", str(EXAMPLE), "--out", str(out), "--n", "8"]
-        command += ["--model", "http", "--model-name", "test-model", "--quiet"]
+        command += ["--model", "http", "--model-name", "test-model", "--price", "0,0", "--quiet"]
         command += ["--base-url", server.base_url]
         first = begin(command)
         sleep_until(lambda: len(server.asked) >= 12, first)

@@ -294,3 +294,12 @@ def test_what_a_provider_reports_above_a_reservation_is_marked_and_raises_the_bo
     ]
     assert 0 < marked.count(True) <= 2  # of each role, those in flight before it was known
     assert model.billed <= 100_000
+
+
+def test_a_run_paused_before_its_first_tick_records_that_once():
+    """However often it is run again, or taken up before anything was called."""
+    ran, model = spend(Budget(calls=1))
+    for _ in range(3):
+        ran = run_in_memory(campaign(Budget(calls=1)), model, after=ran)
+        assert [rungs(ran, place) for place in (0, 1)] == [[(0, "pause")]] * 2
+    assert model.asked == []

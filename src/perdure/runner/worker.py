@@ -80,7 +80,8 @@ async def _drive_one(
     last.tick = world.partition.head.tick
     try:
         await world.begin()
-        if world.partition.head.tick >= 0:
+        # A world that was paused before its first tick has a record, too.
+        if world.partition.head.seq >= 0:
             await governor.world_recalled(await recall(world))
         await _ticks(world, governor)
         await world.partition.finish()

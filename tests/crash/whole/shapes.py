@@ -18,10 +18,12 @@ from tests.support.town import town
 from perdure.base.errors import (
     EXIT_DONE,
     EXIT_KEY_OR_MODEL,
+    EXIT_PAUSED,
     EXIT_SOME_FAILED,
     EXIT_STOPPED,
     EXIT_UNREACHABLE,
 )
+from perdure.records.budget import Budget
 from perdure.records.request import (
     CallKey,
     ChatRequest,
@@ -73,6 +75,7 @@ class Shape(NamedTuple):
     agent: AgentSettings = AgentSettings(reflect_every=0)
     quorum: float = 0.9
     skew: int = 4
+    budget: Budget = Budget()
     acts: tuple[Act, ...] = (Act(),)
     say: Say | None = None
     in_flight_max: int = 8
@@ -92,6 +95,7 @@ class Shape(NamedTuple):
             out=str(out),
             study_path=str(HERE / "study.yaml"),
             quorum=self.quorum,
+            budget=self.budget,
             skew=self.skew,
         )
         if not act.brief:
@@ -149,6 +153,7 @@ def draw(*what: object) -> int:
     return int.from_bytes(hashlib.sha256(repr(what).encode()).digest()[:4], "big")
 
 
+_PAUSED = Act(exits=(EXIT_PAUSED,))
 _OUT = Act(exits=(EXIT_UNREACHABLE,), out_from=1)
 
 SHAPES: tuple[Shape, ...] = (
@@ -185,6 +190,8 @@ SHAPES: tuple[Shape, ...] = (
     Shape("close together", scenarios=_MANY, people=2, skew=1, is_like_another=True),
     Shape("orphans", agent=AgentSettings(agent="townsfolk:Undecided"), acts=(_OUT, Act())),
     Shape("forced", acts=(_OUT, Act(brief="There is another vote."))),
+    # Before its first call, so that no kill can make it pause elsewhere.
+    Shape("paused", budget=Budget(calls=1), seeds=(1, 2), acts=(_PAUSED, _PAUSED)),
     Shape("once more", people=2, scenarios=({"horizon": 2},), acts=(Act(), Act())),
     Shape("short logs", seeds=(1, 2), people=2, pages=12),
     Shape("threads", scenarios=_MANY, people=2, threads=True),

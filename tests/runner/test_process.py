@@ -200,6 +200,7 @@ def test_another_endpoint_goes_on_without_a_word(server: MisbehavingServer, tmp_
         other = ["--base-url", elsewhere.base_url, "--key-file", str(file)]
         command = [sys.executable, "-m", "perdure.cli", "run", str(EXAMPLE), "--out", str(out)]
         flags = ["--n", "8", "--model", "http", "--model-name", "test-model", *other]
+        flags += ["--price", "0.15,0.60"]
         done = subprocess.run(
             [*command, *flags, "--quiet", "--json"], capture_output=True, text=True, check=False
         )

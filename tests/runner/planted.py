@@ -236,8 +236,8 @@ PLANTED: dict[str, Planted] = {
     ),
     "order of memories": survey(
         STATE,
-        "place), reverse=True",
-        "place), reverse=False",
+        "ranked[:-memories_max]",
+        "ranked[memories_max:]",
         REMEMBERED,
         of(Turn, tick=3),
         exactly=False,

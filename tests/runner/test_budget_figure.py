@@ -12,6 +12,7 @@ from tests.support.budget_figure import (
     discarded_estimate,
     figure_of,
 )
+from tests.support.learning import learn_tick
 
 from perdure.records.events import Cost
 from perdure.records.registry import (
@@ -136,7 +137,7 @@ def test_unpriced_calls_cost_the_mean_of_their_kind() -> None:
 def test_lost_calls_without_an_amount_cost_the_dearest_mean() -> None:
     """The run log does not name their model, so nothing cheaper would be safe."""
     estimates = learned(10)
-    estimates.learn_tick([])
+    learn_tick(estimates, [])
     log = (lost(5, unknown=2), orphaned(0, unknown=1))
     found = figure(log=log, estimates=estimates)
     assert (found.lost, found.unpriced, found.unknown) == (5, 30, 0)

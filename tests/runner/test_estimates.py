@@ -7,12 +7,13 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.learning import learn, learn_tick
 
+from perdure.inference.reservations import NOTHING, Amounts
 from perdure.records.events import Cost
 from perdure.records.request import Attempt, FailureCause
 from perdure.records.usage import CostSource, Usage
 from perdure.runner.estimates import QUANTILE, Estimates, calls_of, calls_seen, cost_of
-from perdure.runner.ledger import Spend
 
 TURN = ("tier_a", "turn")
 USED = Usage(input_fresh=90, output=10)
@@ -38,7 +39,7 @@ def learned(*amounts: int) -> Estimates:
     """Learn from calls of one kind that were paid for."""
     estimates = Estimates({TURN: 70})
     for amount in amounts:
-        estimates.learn("tier_a", "m", "turn", [paid(amount)])
+        learn(estimates, "tier_a", "m", "turn", [paid(amount)])
     return estimates
 
 
@@ -48,9 +49,9 @@ def test_before_any_call_the_typical_one_counts() -> None:
     assert estimates.call(*TURN) == 70
     assert estimates.call("tier_b", "reflection") is None
     assert estimates.call("tier_c", "probe") is None
-    estimates.learn("tier_b", "m", "turn", [paid(4)])
+    learn(estimates, "tier_b", "m", "turn", [paid(4)])
     assert estimates.call(*TURN) == 70, "another role is another kind of call"
-    estimates.learn("tier_a", "m", "turn", [paid(4)])
+    learn(estimates, "tier_a", "m", "turn", [paid(4)])
     assert estimates.call(*TURN) == 4
 
 
@@ -91,7 +92,7 @@ def test_a_call_that_cost_nothing_says_nothing(attempts: list[Attempt]) -> None:
     assert cost_of(attempts) == (0, 0)
     estimates = learned(10, 10)
     for _ in range(1_000):
-        estimates.learn("tier_a", "m", "turn", attempts)
+        learn(estimates, "tier_a", "m", "turn", attempts)
     assert estimates.call(*TURN) == 10
     assert estimates.mean("m", "tier_a") == 10
 
@@ -122,20 +123,20 @@ def test_charges_for_faults_weigh_what_they_come_to(faults: int) -> None:
     estimates = Estimates({TURN: 70})
     for place in range(100):
         attempts = [CHARGED, paid(10)] if place < faults else [paid(10)]
-        estimates.learn("tier_a", "m", "turn", attempts)
+        learn(estimates, "tier_a", "m", "turn", attempts)
     assert estimates.call(*TURN) == 10 + 500 * faults // 100
-    assert estimates.calls({TURN: 100}).known == 1_000 + 500 * faults
+    assert estimates.calls({TURN: 100}).money == 1_000 + 500 * faults
 
 
 @pytest.mark.parametrize("attempts", [[CHARGED], [NO_USAGE]])
 def test_calls_that_never_tell_a_usage_cost_what_they_are_charged(attempts: list[Attempt]) -> None:
     """An endpoint that reports none is charged its worst cases, and that is what lies ahead."""
     estimates = Estimates({TURN: 70})
-    estimates.learn("tier_a", "m", "turn", attempts)
+    learn(estimates, "tier_a", "m", "turn", attempts)
     assert estimates.call(*TURN) == 500
     assert estimates.mean("m", "tier_a") is None, "it is not priced"
     for _ in range(9):
-        estimates.learn("tier_a", "m", "turn", [paid(10)])
+        learn(estimates, "tier_a", "m", "turn", [paid(10)])
     assert estimates.call(*TURN) == 59
 
 
@@ -145,10 +146,10 @@ def test_means_are_by_model_and_role() -> None:
     assert estimates.mean("m", "tier_a") is None
     assert estimates.dearest_mean() is None
     for amount in (10, 11):
-        estimates.learn("tier_a", "m", "turn", [paid(amount)])
-        estimates.learn("tier_a", "m", "probe", [paid(amount)])
-    estimates.learn("tier_b", "m", "turn", [paid(3)])
-    estimates.learn("tier_a", "n", "turn", [paid(90)])
+        learn(estimates, "tier_a", "m", "turn", [paid(amount)])
+        learn(estimates, "tier_a", "m", "probe", [paid(amount)])
+    learn(estimates, "tier_b", "m", "turn", [paid(3)])
+    learn(estimates, "tier_a", "n", "turn", [paid(90)])
     assert estimates.mean("m", "tier_a") == Fraction(21, 2)
     assert estimates.mean("m", "tier_b") == 3
     assert estimates.mean("n", "tier_b") is None
@@ -159,8 +160,8 @@ def test_calls_together_cost_what_each_does() -> None:
     """Those of which nothing is known are counted beside the sum, and are not zero in it."""
     estimates = learned(10)
     numbers = {TURN: 3, ("tier_b", "reflection"): 4}
-    assert estimates.calls(numbers) == Spend(known=30, unknown=4)
-    assert estimates.calls({}) == Spend()
+    assert estimates.calls(numbers) == Amounts(money=30, calls=7, unknown=4)
+    assert estimates.calls({}) == NOTHING
 
 
 def cost(job: int, ordinal: int, attempt: int, amount: int, purpose: str = "turn") -> Cost:
@@ -197,9 +198,9 @@ def test_a_record_teaches_what_its_calls_taught() -> None:
     """A run that is taken up again estimates what it did before it was killed."""
     live, again = Estimates({}), Estimates({})
     for attempts in ([RELEASED, paid(7)], [paid(9)], [paid(5)]):
-        live.learn("tier_a", "m", "turn", attempts)
-    live.learn("tier_a", "m", "probe", [paid(4)])
-    again.learn_tick(RECORDED)
+        learn(live, "tier_a", "m", "turn", attempts)
+    learn(live, "tier_a", "m", "probe", [paid(4)])
+    learn_tick(again, RECORDED)
     assert {seen.calls for seen in calls_seen(RECORDED)} == {3, 1}
     for kind in (TURN, ("tier_a", "probe")):
         assert again.call(*kind) == live.call(*kind)

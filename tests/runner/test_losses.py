@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from tests.support.town import town
 
+from perdure.inference.reservations import NOTHING, Amounts
 from perdure.records.events import Head
 from perdure.records.registry import (
     JournalLost,
@@ -19,7 +20,7 @@ from perdure.records.registry import (
 from perdure.records.scenario import ModelPin
 from perdure.records.study import ModelSpec, Study
 from perdure.records.usage import Price
-from perdure.runner.ledger import Spend, spend_outside
+from perdure.runner.ledger import spent_outside
 from perdure.runner.losses import discarded, is_unnoted, next_tick_costs
 
 OPENED = RunOpened(epoch=1)
@@ -88,11 +89,11 @@ def test_every_tick_that_may_have_been_open_is_counted() -> None:
         for world, tick in (("1", 0), ("2", 2))
     )
     assert discarded(worlds(), HEADS, costs, (OPENED, PAUSED), 2) == ()
-    assert spend_outside(found) == Spend(known=14)
+    assert spent_outside(found) == Amounts(money=14)
     unknown = discarded(worlds(), HEADS, dict.fromkeys("0123"), (OPENED,), 2)
-    assert spend_outside(unknown) == Spend(unknown=2)
+    assert spent_outside(unknown) == Amounts(unknown=2)
     kept = TickDiscarded(world_id="1", tick=0, epoch=1, kept=9)
-    assert spend_outside([kept]) == Spend(), "its calls are in the journal, and counted there"
+    assert spent_outside([kept]) == NOTHING, "its calls are in the journal, and counted there"
 
 
 def test_a_lost_tick_costs_what_a_closed_one_did() -> None:

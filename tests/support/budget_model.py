@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import msgspec
 from tests.support.budget_figure import Bill, Figure, Reserved, bill_of, figure_of
+from tests.support.learning import learn, learn_tick
 
 from perdure.base.chance import Stream
 from perdure.records.budget import Budget, Ladder, Rung
@@ -361,7 +362,7 @@ class Sitting:
         found.in_flight.discard(call)
         if found.is_final(call):
             self.model.provider.finished[world, tick, call] += 1
-            self.estimates.learn(kind[0], "m", kind[1], made)
+            learn(self.estimates, kind[0], "m", kind[1], made)
 
     def _close(self, world: int, tick: int) -> None:
         """Write a tick, in one piece."""
@@ -521,11 +522,11 @@ class Model:
                 if isinstance(payload, Cost):
                     by_tick.setdefault(tick, []).append(payload)
             for costs in by_tick.values():
-                estimates.learn_tick(costs)
+                learn_tick(estimates, costs)
         for found in self.disk.journal.values():
             for call, made in found.attempts.items():
                 if found.is_final(call):
-                    estimates.learn(*_kind(found.calls[call]), made)
+                    learn(estimates, *_kind(found.calls[call]), made)
         return estimates
 
     def figure(self, estimates: Estimates) -> Figure:

@@ -116,10 +116,10 @@ def test_what_is_mounted_last_lies_on_top() -> None:
 
 def test_a_part_of_the_tree_is_enough() -> None:
     """In a container or a changed root the table lacks what is above; what it has still counts."""
-    assert kind_at("50 49 0:9 / /work rw - nfs s:/work rw", "/work/run") == "nfs"
-    assert kind_at("50 49 0:9 / /work rw - nfs s:/work rw", "/other") == ""
-    orphan = "10 9 0:1 / / rw - overlay o rw\n20 19 0:2 / /work rw - 9p host rw"
-    assert kind_at(orphan, "/work/run") == "9p"
+    assert kind_at("50 49 0:9 / /data rw - nfs s:/data rw", "/data/run") == "nfs"
+    assert kind_at("50 49 0:9 / /data rw - nfs s:/data rw", "/other") == ""
+    orphan = "10 9 0:1 / / rw - overlay o rw\n20 19 0:2 / /data rw - 9p host rw"
+    assert kind_at(orphan, "/data/run") == "9p"
 
 
 @pytest.mark.parametrize(

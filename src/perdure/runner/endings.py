@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TypeVar, cast
+from typing import TypeVar
 
 import msgspec
 
@@ -159,18 +159,12 @@ async def theirs(reference: str, place: str, work: Callable[[], T]) -> T:
 
     """
 
-    def guarded() -> tuple[T, None] | tuple[None, BaseException]:
-        # Some errors, such as StopIteration, cannot travel through a future as they are.
-        try:
-            return work(), None
-        except BaseException as error:  # noqa: BLE001 - raised again as that class's own
-            return None, error
-
-    done, error = await asyncio.to_thread(guarded)
-    if error is not None:
+    def blamed() -> T:
+        # Named in its own thread: an error such as StopIteration cannot pass through a future.
         with blame(reference, place):
-            raise error
-    return cast("T", done)
+            return work()
+
+    return await asyncio.to_thread(blamed)
 
 
 @contextmanager

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from itertools import groupby
 
+from perdure.inference.reservations import Amounts
 from perdure.records.events import Cost
 from perdure.records.record import Record
 from perdure.records.request import Attempt
 from perdure.records.usage import CostSource
-from perdure.runner.ledger import Spend
 
 # The model role that answers, and what for.
 RoleAndPurpose = tuple[str, str]
@@ -56,20 +56,7 @@ class Estimates:
         self._seen: dict[RoleAndPurpose, _Calls] = {}
         self._sums: dict[tuple[str, str], tuple[int, int]] = {}
 
-    def learn(
-        self, role: str, model: str, purpose: str, attempts: Iterable[Cost | Attempt]
-    ) -> None:
-        """Learn from one call that has ended, by its attempts."""
-        calls = _Calls()
-        calls.add_call(attempts)
-        self.learn_seen(calls.told(role, model, purpose))
-
-    def learn_tick(self, costs: Iterable[Cost]) -> None:
-        """Learn from the costs of one tick of one world, in the order of its record."""
-        for seen in calls_seen(costs):
-            self.learn_seen(seen)
-
-    def learn_seen(self, seen: CallsSeen) -> None:
+    def learn(self, seen: CallsSeen) -> None:
         """Learn from many calls of one kind."""
         if not seen.calls:
             return
@@ -83,8 +70,11 @@ class Estimates:
         known = self._seen.get((role, purpose))
         return self._typical.get((role, purpose)) if known is None else known.estimate()
 
-    def calls(self, numbers: Mapping[RoleAndPurpose, int]) -> Spend:
-        """Estimate what calls cost together, given how many there are of each kind."""
+    def calls(self, numbers: Mapping[RoleAndPurpose, int]) -> Amounts:
+        """Estimate what calls cost together, given how many there are of each kind.
+
+        Those of which nothing is known are counted as unknown, and are in no sum.
+        """
         known = unknown = 0
         for (role, purpose), number in numbers.items():
             each = self.call(role, purpose)
@@ -92,7 +82,7 @@ class Estimates:
                 unknown += number
             else:
                 known += each * number
-        return Spend(known=known, unknown=unknown)
+        return Amounts(money=known, calls=sum(numbers.values()), unknown=unknown)
 
     def mean(self, model: str, role: str) -> Fraction | None:
         """Give what the priced calls of a model and role cost on average; None if none is."""

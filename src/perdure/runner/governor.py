@@ -23,7 +23,7 @@ from perdure.base.errors import (
     first_exit,
 )
 from perdure.inference.charges import uncharged
-from perdure.inference.reservations import Limit
+from perdure.inference.reservations import Amounts, Limit
 from perdure.records.budget import Rung
 from perdure.records.events import Head
 from perdure.records.presentation import Plan
@@ -41,10 +41,9 @@ from perdure.records.registry import (
 from perdure.records.result import RunResult
 from perdure.runner.endings import outcome_of, told
 from perdure.runner.ladder import RungRow
-from perdure.runner.ledger import Spend
 from perdure.runner.notice import Notice, unheard
 from perdure.runner.pace import may_open
-from perdure.runner.port import TickDropped, TickOpened, TickPaused, TickReport
+from perdure.runner.port import TickOpened, TickPaused, TickReport
 from perdure.runner.spending import Spending
 from perdure.trace.port import RunRegistry
 from perdure.trace.rungs import in_force, take
@@ -178,8 +177,9 @@ class Governor:
                 f"was recorded before the run was forced: {report.diverged.event}: "
                 f"{report.diverged.wrong}. It goes on from the recorded turns; this is recorded."
             )
+        noted = self._outcomes[report.world_id]
         self._outcomes[report.world_id] = WorldOutcome(world_id=report.world_id)
-        self._spending.recalled(report)
+        self._spending.recalled(report, noted)
         self._highest = max(self._highest, report.tick)
         await self._stand(report)
 
@@ -203,8 +203,8 @@ class Governor:
             calls=known.calls + report.calls,
             turns=known.turns + report.turns,
             turns_failed=known.turns_failed + report.turns_failed,
-            cost=known.cost + report.cost,
-            unknown_costs=known.unknown_costs + report.unknown_costs,
+            cost=known.cost + report.spent.money,
+            unknown_costs=known.unknown_costs + report.spent.unknown,
             attempts=known.attempts + report.spent.calls,
             tokens=known.tokens + report.spent.tokens,
             digest=report.head.digest,
@@ -217,10 +217,6 @@ class Governor:
         async with self._moved:
             self._next[report.world_id] = report.tick + 1
             self._moved.notify_all()
-
-    async def tick_dropped(self, dropped: TickDropped) -> None:
-        """Forget a tick that is not written. The journal keeps its calls."""
-        self._plans.pop(dropped.world_id, None)
 
     async def world_ended(self, outcome: WorldOutcome) -> None:
         """Record how a world ended. An ending that is no world's own fault stops the run."""
@@ -241,6 +237,7 @@ class Governor:
             await self.request_stop(ended.cause, ended.exit_status)
         async with self._moved:
             del self._next[outcome.world_id]
+            self._plans.pop(outcome.world_id, None)
             self._unread.discard(outcome.world_id)
             self._moved.notify_all()
 
@@ -317,7 +314,7 @@ def result_of(
     folder: str,
     outcomes: Sequence[WorldOutcome],
     *,
-    spent: Spend,
+    spent: Amounts,
     stop_cause: str = "",
     stop_exit: int = EXIT_DONE,
 ) -> RunResult:
@@ -338,6 +335,6 @@ def result_of(
         worlds=tuple(outcomes),
         currency=entry.currency,
         cause="" if complete else cause,
-        cost=spent.known,
+        cost=spent.money,
         unknown_costs=spent.unknown,
     )

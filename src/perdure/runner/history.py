@@ -22,7 +22,7 @@ from perdure.records.study import Study
 from perdure.runner.config import RunConfig
 from perdure.runner.governor import result_of
 from perdure.runner.inputs import Asked, holds_out_the_same, what_moved
-from perdure.runner.ledger import Spend, spend_outside
+from perdure.runner.ledger import spent_in, spent_outside
 from perdure.runner.meter import STATUS_NAME
 from perdure.runner.moved import (
     compare,
@@ -132,11 +132,8 @@ def _compared(config: RunConfig, reader: RunReader, now_s: float) -> History:
     names = {one.name for one in moved}
     known = reader.outcomes
     outcomes = tuple(known[world.world_id] for world in reader.worlds)
-    closed = sum(
-        (Spend(known=world.cost, unknown=world.unknown_costs) for world in outcomes),
-        spend_outside(log),
-    )
-    result = result_of(reader.entry, config.out, outcomes, spent=closed)
+    spent = sum(map(spent_in, outcomes), spent_outside(log))
+    result = result_of(reader.entry, config.out, outcomes, spent=spent)
     transport = moved_code(found.warning)
     return History(
         code=code,

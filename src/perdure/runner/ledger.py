@@ -1,53 +1,54 @@
-"""What a run spent: the sum of its recorded costs, beside the count of unknown ones. Pure."""
+"""What a run spent, summed from its record: closed ticks, and what is in none of them. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from perdure.inference.reservations import NOTHING, Amounts
+from perdure.inference.settlement import UNSENT, tokens_of
 from perdure.records.events import Cost
-from perdure.records.record import Record
-from perdure.records.registry import CallsLost, CallsOrphaned, LogPayload, TickDiscarded
-from perdure.records.request import Attempt
+from perdure.records.registry import (
+    CallsLost,
+    CallsOrphaned,
+    LogPayload,
+    TickDiscarded,
+    WorldOutcome,
+)
 
 
-class Spend(Record):
-    """A sum of known amounts in nano-units, and how many attempts have no known amount."""
+def spent_of(costs: Iterable[Cost]) -> Amounts:
+    """Sum recorded costs. An unknown amount is counted, never taken as zero."""
+    money = calls = tokens = unknown = 0
+    for cost in costs:
+        money += cost.amount or 0
+        unknown += cost.amount is None
+        calls += cost.failed not in UNSENT
+        charged = cost.charged or cost.usage
+        tokens += 0 if charged is None else tokens_of(charged)
+    return Amounts(money=money, calls=calls, tokens=tokens, unknown=unknown)
 
-    known: int = 0
-    unknown: int = 0
 
-    def __add__(self, other: Spend) -> Spend:
-        return Spend(known=self.known + other.known, unknown=self.unknown + other.unknown)
-
-
-NOTHING_SPENT = Spend()
+def spent_in(world: WorldOutcome) -> Amounts:
+    """Give what a world's closed ticks took, as it is noted."""
+    return Amounts(
+        money=world.cost, calls=world.attempts, tokens=world.tokens, unknown=world.unknown_costs
+    )
 
 
-def spend_outside(log: Iterable[LogPayload]) -> Spend:
+def spent_outside(log: Iterable[LogPayload]) -> Amounts:
     """Sum what a run log says was spent on calls that are in no tick.
 
     Of a tick that was lost with the call journal, its estimate is the amount.
     """
-    spend = NOTHING_SPENT
+    spent = NOTHING
     for row in log:
         match row:
             case CallsLost() | CallsOrphaned():
-                spend += Spend(known=row.cost, unknown=row.unknown_costs)
-            case TickDiscarded(journal_lost=True, estimate=None):
-                spend += Spend(unknown=1)
-            case TickDiscarded(journal_lost=True, estimate=int(estimate)):
-                spend += Spend(known=estimate)
+                spent += Amounts(
+                    money=row.cost, calls=row.calls, tokens=row.tokens, unknown=row.unknown_costs
+                )
+            case TickDiscarded(journal_lost=True, estimate=estimate):
+                spent += Amounts(money=estimate or 0, unknown=estimate is None)
             case _:
                 pass
-    return spend
-
-
-def spend_of(costs: Iterable[Cost | Attempt]) -> Spend:
-    """Sum amounts, recorded or not yet. An unknown one is counted, never taken as zero."""
-    known = unknown = 0
-    for cost in costs:
-        if cost.amount is None:
-            unknown += 1
-        else:
-            known += cost.amount
-    return Spend(known=known, unknown=unknown)
+    return spent

@@ -10,9 +10,9 @@ import msgspec
 
 from perdure.base.canonical import encode
 from perdure.base.clock import Clock
+from perdure.inference.reservations import Amounts
 from perdure.records.registry import WorldEntry, WorldOutcome, WorldState
 from perdure.records.result import Progress
-from perdure.runner.ledger import Spend
 
 Observer = Callable[[Progress], None]
 
@@ -26,7 +26,7 @@ def progress(
     worlds: Sequence[WorldEntry],
     outcomes: Sequence[WorldOutcome],
     *,
-    spent: Spend,
+    spent: Amounts,
     calls: int,
     in_flight: int,
     retries: int,
@@ -52,7 +52,7 @@ def progress(
         calls=calls,
         in_flight=in_flight,
         retries=retries,
-        cost=spent.known,
+        cost=spent.money,
         unknown_costs=spent.unknown,
         currency=currency,
         elapsed_s=elapsed_s,

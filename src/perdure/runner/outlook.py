@@ -104,8 +104,8 @@ def outlook(ahead: Ahead, tick: int, *, spent: int, estimates: Estimates, beyond
     return Outlook(
         tick=tick,
         spent=spent,
-        committed=estimates.calls(ahead.committed).known,
-        full=estimates.calls(ahead.full).known,
-        least=estimates.calls(ahead.least).known,
+        committed=estimates.calls(ahead.committed).money,
+        full=estimates.calls(ahead.full).money,
+        least=estimates.calls(ahead.least).money,
         beyond=beyond,
     )

@@ -59,11 +59,11 @@ class KindOfCalls(Record):
 class TickReport(Record):
     """A tick that closed: where its partition ends now, and the tick's own counts and cost.
 
-    `cost` is the sum of known amounts in nano-units; `unknown_costs` counts the rest. `spent` is
-    what is counted against the budget. `lost` and `orphaned` are what calls cost beside those that
-    are in the tick. `rungs` are all that the world's record tells of. `seen` says what calls cost,
-    `most_calls` how many a tick made at most. `diverged` is where a world that was taken up again
-    first stepped otherwise than its record, if the run was forced since.
+    `spent` is what its calls took, all that is counted against the budget. `lost` and `orphaned`
+    are what calls cost beside those that are in the tick. `rungs` are all that the world's record
+    tells of. `seen` says what calls cost, `most_calls` how many a tick made at most. `diverged` is
+    where a world that was taken up again first stepped otherwise than its record, if the run was
+    forced since.
     """
 
     world_id: str
@@ -72,8 +72,6 @@ class TickReport(Record):
     turns: int = 0
     turns_failed: int = 0
     calls: int = 0
-    cost: int = 0
-    unknown_costs: int = 0
     spent: Amounts = NOTHING
     seen: tuple[CallsSeen, ...] = ()
     most_calls: tuple[KindOfCalls, ...] = ()
@@ -127,16 +125,6 @@ class ModelHost(Protocol):
         ...
 
 
-class TickDropped(Record):
-    """A tick that did not close: what its calls cost, though nothing of it is in the record."""
-
-    world_id: str
-    tick: int
-    calls: int = 0
-    cost: int = 0
-    unknown_costs: int = 0
-
-
 class GovernorPort(Protocol):
     """What a worker asks of, and tells, the one process that governs the run."""
 
@@ -158,10 +146,6 @@ class GovernorPort(Protocol):
 
     async def tick_closed(self, report: TickReport) -> None:
         """Tell of a tick that is durable in its partition."""
-        ...
-
-    async def tick_dropped(self, dropped: TickDropped) -> None:
-        """Tell of a tick that will not be written, and of what its calls cost."""
         ...
 
     async def world_ended(self, outcome: WorldOutcome) -> None:

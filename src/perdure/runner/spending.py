@@ -13,20 +13,16 @@ from typing import Protocol
 from perdure.base import money
 from perdure.base.clock import Clock
 from perdure.inference.journaled import JournaledHost
-from perdure.inference.reservations import NOTHING, Amounts, Ceilings, Limit, Reservations
+from perdure.inference.reservations import Amounts, Ceilings, Limit, Reservations
 from perdure.records.budget import Budget, Rung
 from perdure.records.presentation import Plan
 from perdure.records.registry import (
-    CallsLost,
-    CallsOrphaned,
     LogPayload,
     RungAt,
     RungTaken,
     RunOpened,
     RunPaused,
-    TickDiscarded,
     WorldOutcome,
-    WorldState,
 )
 from perdure.records.study import Study
 from perdure.runner.estimates import Estimates
@@ -44,7 +40,7 @@ from perdure.runner.ladder import (
     plan_at,
     stand,
 )
-from perdure.runner.ledger import Spend
+from perdure.runner.ledger import spent_in, spent_outside
 from perdure.runner.outlook import LiveWorld, calls_ahead, outlook
 from perdure.runner.port import TickReport
 from perdure.study.forecast import forecast
@@ -115,10 +111,9 @@ class Spending:
         return self._standing.budget
 
     @property
-    def spent(self) -> Spend:
+    def spent(self) -> Amounts:
         """All that was spent: on closed ticks, on open ones, and on calls that are in no tick."""
-        settled = self._host.reservations.settled
-        return Spend(known=settled.money, unknown=settled.unknown)
+        return self._host.reservations.settled
 
     @property
     def rungs(self) -> tuple[RungAt, ...]:
@@ -154,15 +149,15 @@ class Spending:
         told = f"The run is paused by its budget, {self._limits()}; {self._show(spent)} are spent."
         return f"{told} {REMEDY.format(flag='--amount')}"
 
-    def recalled(self, report: TickReport) -> None:
-        """Count what a world's record says was spent, and learn from it."""
-        self._host.reservations.charge(report.spent)
+    def recalled(self, report: TickReport, noted: WorldOutcome) -> None:
+        """Count what a world's record says was spent beyond what was noted, and learn from it."""
+        self._host.reservations.charge(report.spent - spent_in(noted))
         self.learn(report)
 
     def learn(self, report: TickReport) -> None:
         """Learn from closed ticks what calls cost, and how many a tick makes."""
         for seen in report.seen:
-            self._estimates.learn_seen(seen)
+            self._estimates.learn(seen)
         if report.most_calls:
             numbers = {(one.role, one.purpose): one.calls for one in report.most_calls}
             self._prospect.note(report.world_id, numbers)
@@ -186,7 +181,7 @@ class Spending:
             tokens=settled.tokens + reserved.tokens + bool(counted),
             wall_s=self.worked_s,
         )
-        open_calls = self._estimates.calls(reservations.open).known
+        open_calls = self._estimates.calls(reservations.open).money
         seen = outlook(
             ahead,
             tick,
@@ -273,37 +268,10 @@ def ceilings_of(budget: Budget, worked_s: float) -> Ceilings:
     )
 
 
-def spent_outside(log: Iterable[LogPayload]) -> Amounts:
-    """Sum what a run log says was spent on calls that are in no tick. Pure."""
-    spent = NOTHING
-    for row in log:
-        if isinstance(row, CallsLost | CallsOrphaned):
-            spent += Amounts(
-                money=row.cost, calls=row.calls, tokens=row.tokens, unknown=row.unknown_costs
-            )
-        elif isinstance(row, TickDiscarded):
-            spent += Amounts(money=row.estimate or 0)
-    return spent
-
-
 def is_at_rest(log: Sequence[LogPayload]) -> bool:
     """Say whether the run was at rest, paused, before the sitting that its log ends with. Pure."""
     begins = [place for place, row in enumerate(log) if isinstance(row, RunOpened)]
     return bool(begins) and isinstance(last_end(log[: begins[-1]]), RunPaused)
-
-
-def spent_by_completed(outcomes: Iterable[WorldOutcome | None]) -> Amounts:
-    """Sum what worlds spent that are completed: they are not recalled any more. Pure."""
-    spent = NOTHING
-    for world in outcomes:
-        if world is not None and world.state is WorldState.COMPLETED:
-            spent += Amounts(
-                money=world.cost,
-                calls=world.attempts,
-                tokens=world.tokens,
-                unknown=world.unknown_costs,
-            )
-    return spent
 
 
 async def hold_to_budget(
@@ -311,7 +279,7 @@ async def hold_to_budget(
     cells: Sequence[Cell],
     host: JournaledHost,
     log: Sequence[LogPayload],
-    outcomes: Iterable[WorldOutcome | None],
+    noted: Iterable[WorldOutcome | None],
     *,
     personas: int,
     clock: Clock,
@@ -319,8 +287,8 @@ async def hold_to_budget(
 ) -> Spending:
     """Hold a run against its budget as it stands, and put its ceilings before every call.
 
-    `log` is the run log with what was just reconciled, `outcomes` how the worlds stand. What the
-    closed ticks of other than completed worlds cost is added when those are recalled.
+    `log` is the run log with what was just reconciled, `noted` how the worlds were last noted to
+    stand. What a world's record holds beyond that is added when the world is recalled.
 
     Raises:
         DamagedRecordError: the journal does not hold what was written.
@@ -328,7 +296,8 @@ async def hold_to_budget(
 
     """
     standing = stand(study.budget, log)
-    spent = spent_outside(log) + spent_by_completed(outcomes) + await host.take_stock()
+    closed = (spent_in(world) for world in noted if world is not None)
+    spent = sum(closed, spent_outside(log)) + await host.take_stock()
     host.reservations = Reservations(ceilings_of(standing.budget, worked_s), spent, clock)
     typical = {
         (part.role, part.purpose): part.typical_cost

@@ -93,11 +93,7 @@ async def _drive_one(
         raise
     finally:
         last.tick = world.partition.head.tick
-        try:
-            if world.open_tick is not None:
-                await governor.tick_dropped(world.open_tick)
-        finally:
-            await world.partition.close()
+        await world.partition.close()
 
 
 async def _ticks(world: WorldRun, governor: GovernorPort) -> None:

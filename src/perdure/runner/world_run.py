@@ -39,9 +39,8 @@ from perdure.runner.endings import (
     theirs,
 )
 from perdure.runner.ladder import recorded
-from perdure.runner.ledger import spend_of
 from perdure.runner.past import PastTick, past_ticks
-from perdure.runner.port import ModelHost, TickDropped, TickOpened, TickPaused, TickReport
+from perdure.runner.port import ModelHost, TickOpened, TickPaused, TickReport
 from perdure.runner.quorum import shortfall, unanswered
 from perdure.trace.port import Partition, Reading
 from perdure.trace.rungs import Rungs, recorded_after
@@ -88,23 +87,7 @@ class WorldRun:
         self._guard = guard
         self._header_hash = hash_hex(header)
         self._carried = Carried(header, personas)
-        self._calls: TickCalls | None = None
         self._rungs: Rungs = ()
-
-    @property
-    def open_tick(self) -> TickDropped | None:
-        """The tick that was begun and is not written, with what its calls cost; None if none is."""
-        if self._calls is None:
-            return None
-        results = self._calls.results()
-        spend = spend_of(attempt for result in results for attempt in result.attempts)
-        return TickDropped(
-            world_id=self.header.world_id,
-            tick=self._calls.tick,
-            calls=len(results),
-            cost=spend.known,
-            unknown_costs=spend.unknown,
-        )
 
     async def begin(self) -> None:
         """Build the world and the agent from the header.
@@ -201,7 +184,7 @@ class WorldRun:
         """
         plan = await self._open(tick, opened.plan)
         crashpoint("tick.opened")
-        calls = self._calls = TickCalls(
+        calls = TickCalls(
             host=self._host,
             world_id=self.header.world_id,
             world_seed=self.header.world_seed,
@@ -244,7 +227,6 @@ class WorldRun:
         scores, batch = await asyncio.to_thread(make)
         crashpoint("tick.before-append")
         await self.partition.append(batch, epoch=opened.epoch, log_head=opened.log_head)
-        self._calls = None
         self._rungs = recorded(self._rungs, tick, opened.due)
         crashpoint("tick.after-append")
         self._carried.live(jobs, outcomes, scores)

@@ -24,6 +24,13 @@ from pathlib import Path
 from perdure.world import SurveyWorld
 
 HERE = Path(__file__).parent
+
+def save(name, text):
+    # Whole, as an editor does it: two processes may save the same file at one moment.
+    part = HERE / f"{{name}}.{{os.getpid()}}"
+    part.write_text(text + chr(10))
+    part.replace(HERE / name)
+
 {top}
 
 class Town(SurveyWorld):
@@ -107,7 +114,7 @@ def test_a_module_that_nobody_compares_is_refused_before_anything_is_made(folder
     assert not (folder / "run").exists()
 
 
-EDIT = "(HERE / 'helper.py').write_text('SHIFT = 2' + chr(10))"
+EDIT = "save('helper.py', 'SHIFT = 2')"
 
 
 def test_code_that_is_edited_before_it_is_imported_is_refused(folder: Path) -> None:
@@ -137,7 +144,7 @@ def test_code_that_is_edited_before_a_late_import_stops_the_run(folder: Path) ->
 
 def test_a_comment_that_is_edited_meanwhile_is_nothing(folder: Path) -> None:
     """What moves nothing may be saved at any moment."""
-    edit = "(HERE / 'helper.py').write_text('SHIFT = 1  # one' + chr(10))"
+    edit = "save('helper.py', 'SHIFT = 1  # one')"
     town(folder, top=f"{edit}\nfrom helper import SHIFT")
     assert run(folder).status == EXIT_DONE
 
@@ -155,8 +162,8 @@ def test_a_data_file_that_is_edited_stops_the_run_before_its_tick(folder: Path) 
     """No tick mixes two versions of a declared file; put back, the run comes to its end."""
     (folder / "study.yaml").write_text(f"{STUDY}files: [shocks.csv]\n")
     (folder / "shocks.csv").write_text("rain\n")
-    town(folder, late="(HERE / 'shocks.csv').write_text(os.environ.get('NEWS', 'rain' + chr(10)))")
-    said = run(folder, NEWS="snow\n")
+    town(folder, late="save('shocks.csv', os.environ.get('NEWS', 'rain'))")
+    said = run(folder, NEWS="snow")
     assert said.status == EXIT_MOVED, said
     assert "A data file of this run changed while the run worked: shocks.csv" in said.out
     assert max(ticks(folder)) <= 0

@@ -187,6 +187,13 @@ CASES = {
     "seeds": Case(
         "seeds", "study.yaml", "seeds: [1, 2]", "seeds: [1, 3]", ("it was 1, 2 and is 1, 3",)
     ),
+    "budget": Case(
+        "budget",
+        "study.yaml",
+        "\nmodels:\n",
+        "\nbudget: {amount: 5}\nmodels:\n",
+        ("amount was nothing and is '5.00 USD'",),
+    ),
     "currency": Case(
         "currency",
         "study.yaml",
@@ -333,7 +340,7 @@ def test_all_that_moved_is_named_at_once(folder: Path) -> None:
     (folder / "people.csv").write_text(PEOPLE)
     study = (folder / "study.yaml").read_text()
     for case in CASES.values():
-        if case.name in {"scenarios", "seeds", "currency"}:
+        if case.name in {"scenarios", "seeds", "currency", "budget"}:
             study = study.replace(case.new, case.old)
     (folder / "study.yaml").write_text(study)
     forced, status, again = ask(

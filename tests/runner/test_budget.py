@@ -17,7 +17,7 @@ from perdure.records.budget import Budget, Ladder, Rung
 from perdure.records.events import Cost, Degraded, Reflected, Restored, TickClosed, Turn
 from perdure.records.outcome import Outcome, TurnDone
 from perdure.records.presentation import Plan, TurnJob
-from perdure.records.registry import BudgetChanged, RungLifted, RungTaken, RunPaused, WorldState
+from perdure.records.registry import BudgetChanged, RungLifted, RungTaken, WorldState
 from perdure.records.request import (
     ChatRequest,
     EmbedRequest,
@@ -216,7 +216,34 @@ def test_a_raised_budget_goes_on_without_paying_twice(percent: int):
 async def _log(ran: Ran, row: BudgetChanged) -> None:
     registry = await MemoryRegistry.open(ran.run)
     await registry.log(row)
-    await registry.log(RunPaused(cause="", exit_status=EXIT_PAUSED))
+
+
+@pytest.mark.parametrize(
+    ("budget", "less", "flag"),
+    [
+        (Budget(amount=FULL_COST // 2), Budget(amount=10), "--amount"),
+        (Budget(calls=15), Budget(calls=10), "--calls"),
+        (Budget(tokens=2_000), Budget(tokens=10), "--tokens"),
+    ],
+)
+def test_a_run_again_says_why_it_is_paused_as_it_did(budget: Budget, less: Budget, flag: str):
+    """The cause names the flag that helps, however often the run is run again."""
+    ran, model = spend(budget)
+    again = run_in_memory(campaign(budget), model, after=ran)
+    third = run_in_memory(campaign(budget), model, after=again)
+    assert ran.result.exit_status == third.result.exit_status == EXIT_PAUSED
+    assert flag in ran.result.cause
+    assert ran.result.cause == again.result.cause == third.result.cause
+    # A change that does not help is judged anew: the cause is one of the budget in force.
+    less = Budget(
+        amount=budget.amount and 10, calls=budget.calls and 10, tokens=budget.tokens and 10
+    )
+    asyncio.run(_log(third, BudgetChanged(budget=less)))
+    changed = run_in_memory(campaign(budget), model, after=third)
+    assert changed.result.exit_status == EXIT_PAUSED
+    assert flag in changed.result.cause
+    assert changed.result.cause != ran.result.cause
+    assert changed.result.cost == ran.result.cost
 
 
 class Swallowing:

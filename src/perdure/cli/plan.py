@@ -89,10 +89,10 @@ def plan(
     from perdure.cli.plan_view import plan_parts  # noqa: PLC0415 - heavy
     from perdure.inference.prices import priced  # noqa: PLC0415 - heavy
     from perdure.population import load_study  # noqa: PLC0415 - heavy
+    from perdure.runner.foreseen import foresee  # noqa: PLC0415 - heavy
     from perdure.study import Overrides  # noqa: PLC0415 - heavy
     from perdure.study.forecast import forecast  # noqa: PLC0415 - heavy
     from perdure.study.identity import expand  # noqa: PLC0415 - heavy
-    from perdure.study.outlook import outlook  # noqa: PLC0415 - heavy
     from perdure.study.pricing import price_of  # noqa: PLC0415 - heavy
 
     overrides = Overrides(
@@ -122,7 +122,7 @@ def plan(
         pace=trial.pace if trial else None,
         costs=trial.costs() if trial else None,
     )
-    held = outlook(asked.study.budget, found)
+    held = foresee(asked.study.budget, found)
     if json:
         write_json(
             {

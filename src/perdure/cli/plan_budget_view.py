@@ -12,30 +12,30 @@ from perdure.cli.tables import heading, paragraph
 from perdure.inference.prices import Priced
 from perdure.records.study import ModelSpec, Study
 from perdure.records.usage import Price
+from perdure.runner.foreseen import Foreseen, Limit
 from perdure.study.forecast import Forecast
-from perdure.study.outlook import Limit, Outlook
 from perdure.study.pricing import is_free, price_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-def budget_parts(study: Study, forecast: Forecast, outlook: Outlook) -> Iterator[RenderableType]:
+def budget_parts(study: Study, forecast: Forecast, foreseen: Foreseen) -> Iterator[RenderableType]:
     """Draw a budget beside what is expected and the worst case; nothing if nothing is paid for."""
-    if not outlook.limits:
+    if not foreseen.limits:
         if forecast.cost != 0:
             yield heading("Budget")
             yield paragraph("There is none: nothing limits what the run may spend.")
         return
     yield heading("Budget")
-    for limit in outlook.limits:
+    for limit in foreseen.limits:
         yield paragraph(_limit(limit, forecast))
     if study.budget.amount is not None:
-        yield paragraph(_on_the_way(outlook))
-    if not outlook.starts:
+        yield paragraph(_on_the_way(foreseen))
+    if not foreseen.starts:
         yield paragraph(
-            "Not even the first tick fits: `perdure run` would end with exit code 76, and nothing "
-            "spent."
+            "Not even the first tick fits: `perdure run` would end with exit code 76 before it is "
+            "closed."
         )
     if study.budget.unpriced_accepted:
         yield paragraph(
@@ -80,10 +80,10 @@ def _figure(limit: Limit, value: float, forecast: Forecast) -> str:
     return duration(value) if limit.what == "seconds" else count(round(value))
 
 
-def _on_the_way(outlook: Outlook) -> str:
-    if not outlook.rungs:
+def _on_the_way(foreseen: Foreseen) -> str:
+    if not foreseen.rungs:
         return "No rung of the ladder is expected."
-    steps = [f"{one.rung} at tick {one.tick}" for one in outlook.rungs]
+    steps = [f"{one.rung} at tick {one.tick}" for one in foreseen.rungs]
     return f"Expected on the way: {', '.join(steps)}."
 
 

@@ -11,8 +11,8 @@ from perdure.cli.figures import UNKNOWN, count, duration, plural, spend
 from perdure.cli.plan_budget_view import budget_parts, price_parts
 from perdure.cli.tables import heading, paragraph, table
 from perdure.inference.prices import Priced
+from perdure.runner.foreseen import Foreseen
 from perdure.study.forecast import CallForecast, Forecast
-from perdure.study.outlook import Outlook
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def plan_parts(
     priced: Priced,
     forecast: Forecast,
-    outlook: Outlook,
+    foreseen: Foreseen,
     *,
     trial: Trial | None = None,
     refused: Sequence[str] = (),
@@ -54,7 +54,7 @@ def plan_parts(
         for reason in refused:
             yield paragraph(reason)
     yield from _dear_parts(forecast)
-    yield from budget_parts(study, forecast, outlook)
+    yield from budget_parts(study, forecast, foreseen)
     yield from price_parts(priced)
     yield from _call_parts(forecast)
     yield from _world_parts(forecast)

@@ -26,10 +26,10 @@ from perdure.runner.ledger import spent_in, spent_outside
 from perdure.runner.meter import STATUS_NAME
 from perdure.runner.moved import (
     compare,
+    moved_budget,
     moved_code,
     require_forceable,
     require_leave,
-    require_same_budget,
     told,
 )
 from perdure.study.identity import input_hashes
@@ -125,10 +125,13 @@ def _compared(config: RunConfig, reader: RunReader, now_s: float) -> History:
     begun = msgspec.json.decode(study_in_force(reader.entry, log), type=Study)
     asked = priced(config.study, now_s=now_s, begun=begun)
     config = dataclasses.replace(config, study=asked.study)
-    moved = (*_moved_inputs(config, reader, log), *moved_code(found.refusing))
+    moved = (
+        *_moved_inputs(config, reader, log),
+        *moved_budget(begun.budget, config.study.budget, reader.entry.currency),
+        *moved_code(found.refusing),
+    )
     diffs = [one.diff for one in found.refusing if one.diff and one.part not in config.force]
     require_leave(moved, config.force, config.out, diffs)
-    require_same_budget(reader.entry, config.study.budget, config.out)
     names = {one.name for one in moved}
     known = reader.outcomes
     outcomes = tuple(known[world.world_id] for world in reader.worlds)

@@ -14,10 +14,11 @@ import msgspec
 
 from perdure.base.canonical import hash_hex
 from perdure.base.errors import MovedError, UsageError
+from perdure.base.money import show
 from perdure.closure import Difference, Part
 from perdure.records.budget import Budget
-from perdure.records.registry import Moved, RunEntry
-from perdure.records.study import Study
+from perdure.records.registry import Moved
+from perdure.runner.edits import differences
 from perdure.study.findings import suggestion
 
 # Each compared thing, and why a run cannot be forced past it; empty where it can.
@@ -38,6 +39,7 @@ NEVER: dict[str, str] = {
     "scenarios": _OTHER_WORLDS,
     "seeds": _OTHER_WORLDS,
     "held_out": "the record holds the values that answers are compared with at the end",
+    "budget": "a change of it is recorded, by `perdure budget`",
     "currency": "what was spent and what will be spent could not be summed",
 }
 FORCEABLE = tuple(name for name, reason in NEVER.items() if not reason)
@@ -54,6 +56,16 @@ def compare(
         Moved(name=name, was=was.get(name, ""), now=value, parts=_bounded(say(name)))
         for name, value in now.items()
         if name in NEVER and was.get(name, "") != value
+    )
+
+
+def moved_budget(was: Budget, now: Budget, currency: str) -> tuple[Moved, ...]:
+    """Say whether the study's budget was edited; what the run's own became since is no edit."""
+    was_told, now_told = (_budget(one, currency) for one in (was, now))
+    return compare(
+        {"budget": hash_hex(was)},
+        {"budget": hash_hex(now)},
+        lambda _: differences(was_told, now_told),
     )
 
 
@@ -120,28 +132,18 @@ def require_leave(
     )
 
 
-def require_same_budget(entry: RunEntry, budget: Budget, where: str) -> None:
-    """Refuse a study whose budget was edited: a change of the budget is a recorded one.
-
-    Raises:
-        MovedError: it was edited.
-
-    """
-    asked = msgspec.json.decode(entry.study, type=Study).budget
-    if asked != budget:
-        raise MovedError(
-            "The budget in the study file is not the one that the run was asked with.",
-            moved=("budget",),
-            where=where,
-            remedy="Restore it there, and change what this run may spend with `perdure budget`.",
-        )
-
-
 def told(one: Moved) -> str:
     """Say what moved of one thing, with its old and new value."""
     if not one.parts:
         return f"{one.name} ({_short(one.was)} then, {_short(one.now)} now)"
     return f"{one.name} ({'; '.join(one.parts)})"
+
+
+def _budget(budget: Budget, currency: str) -> dict[str, object]:
+    """Give a budget with its amounts as people read them."""
+    amounts = {"amount": budget.amount, "ceiling": budget.ceiling}
+    told = {name: None if one is None else show(one, currency) for name, one in amounts.items()}
+    return msgspec.structs.asdict(budget) | told
 
 
 def _bounded(parts: Iterable[str]) -> tuple[str, ...]:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
 from typing import Protocol
 
 from perdure.base import money
 from perdure.base.clock import Clock
+from perdure.base.errors import EXIT_PAUSED
 from perdure.inference.journaled import JournaledHost
 from perdure.inference.reservations import Amounts, Ceilings, Limit, Reservations
 from perdure.records.budget import Budget, Rung
@@ -20,7 +22,6 @@ from perdure.records.registry import (
     LogPayload,
     RungAt,
     RungTaken,
-    RunOpened,
     RunPaused,
     WorldOutcome,
 )
@@ -45,7 +46,6 @@ from perdure.runner.outlook import LiveWorld, calls_ahead, outlook
 from perdure.runner.port import TickReport
 from perdure.study.forecast import forecast
 from perdure.study.identity import Cell
-from perdure.trace.sittings import last_end
 
 REMEDY = "Closed ticks are kept. Raise it with `perdure budget DIR {flag} X`, then run again."
 _FLAGS = {
@@ -78,7 +78,8 @@ class Spending:
     """What a run has spent and may still spend. On one event loop.
 
     `prospect` says what a tick of a world is taken to need. `worked_s` is how long earlier sittings
-    were at work. A run that is `at_rest`, paused by its budget, stays so until that is raised.
+    were at work. A run that its budget paused already, for the cause `rested`, stays so until the
+    budget is raised.
     """
 
     def __init__(
@@ -92,7 +93,7 @@ class Spending:
         currency: str,
         clock: Clock,
         worked_s: float = 0.0,
-        at_rest: bool = False,
+        rested: str = "",
     ) -> None:
         self._standing = standing
         self._host = host
@@ -102,8 +103,8 @@ class Spending:
         self._currency = currency
         self._clock = clock
         self._began_s = clock.now_s() - worked_s
-        self._is_halted = at_rest and self.is_paused
-        self._cause = ""
+        self._cause = rested if self.is_paused else ""
+        self._is_halted = bool(self._cause)
 
     @property
     def budget(self) -> Budget:
@@ -128,7 +129,7 @@ class Spending:
     @property
     def is_halted(self) -> bool:
         """Whether no tick opens any more, not even one that the pause does not reach."""
-        return self._is_halted and self.is_paused
+        return self._is_halted
 
     @property
     def highest_kept(self) -> int:
@@ -190,7 +191,9 @@ class Spending:
             beyond=crossed,
         )
         rows = decide(self._standing, seen)
-        if any(isinstance(row, RungTaken) and row.rung is Rung.PAUSE for row in rows):
+        then = reduce(after, rows, self._standing)
+        is_judged_anew = not self.is_paused or self.budget != self._standing.judged
+        if Rung.PAUSE in then.taken and is_judged_anew:
             self._cause = self._why(seen)
         return rows
 
@@ -204,6 +207,7 @@ class Spending:
     def take(self, row: LogPayload) -> None:
         """Move on by a row that is in the run log."""
         self._standing = after(self._standing, row)
+        self._is_halted = self._is_halted and self.is_paused
 
     def is_paused_at(self, tick: int) -> bool:
         """Say whether no world may open a tick."""
@@ -268,10 +272,15 @@ def ceilings_of(budget: Budget, worked_s: float) -> Ceilings:
     )
 
 
-def is_at_rest(log: Sequence[LogPayload]) -> bool:
-    """Say whether the run was at rest, paused, before the sitting that its log ends with. Pure."""
-    begins = [place for place, row in enumerate(log) if isinstance(row, RunOpened)]
-    return bool(begins) and isinstance(last_end(log[: begins[-1]]), RunPaused)
+def rested(log: Iterable[LogPayload]) -> str:
+    """Give the cause for which a sitting ended paused by the budget; empty if none did. Pure."""
+    cause = ""
+    for row in log:
+        if isinstance(row, RungTaken) and row.rung is Rung.PAUSE:
+            cause = ""
+        elif isinstance(row, RunPaused) and row.exit_status == EXIT_PAUSED:
+            cause = row.cause
+    return cause
 
 
 async def hold_to_budget(
@@ -312,5 +321,5 @@ async def hold_to_budget(
         currency=study.currency,
         clock=clock,
         worked_s=worked_s,
-        at_rest=is_at_rest(log),
+        rested=rested(log),
     )

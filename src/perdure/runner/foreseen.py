@@ -1,15 +1,28 @@
 """A study's forecast held against its budget: what fits, and which rungs to expect when. Pure.
 
-Rungs are expected as the ladder takes them: by what is spent so far and the next tick at full rate,
-in parts of the amount. What happens depends on what the calls really cost.
+Rungs are those that the ladder takes if every tick costs what the forecast says. What happens
+depends on what the calls really cost.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 from perdure.records.budget import Budget, Rung
+from perdure.records.presentation import Plan
 from perdure.records.record import Record
+from perdure.records.registry import RungTaken
+from perdure.runner.ladder import (
+    FULL,
+    Outlook,
+    Standing,
+    after,
+    decide,
+    is_paused,
+    least_plan,
+    plan_at,
+)
 from perdure.study.forecast import Forecast, TickForecast
 
 
@@ -44,7 +57,7 @@ class RungExpected(Record):
     tick: int
 
 
-class Outlook(Record):
+class Foreseen(Record):
     """What a budget makes of a study. Rungs are in order; a pause is the end of the run."""
 
     limits: tuple[Limit, ...] = ()
@@ -52,11 +65,11 @@ class Outlook(Record):
     starts: bool = True
 
 
-def outlook(budget: Budget, found: Forecast) -> Outlook:
+def foresee(budget: Budget, found: Forecast) -> Foreseen:
     """Hold a forecast against a budget.
 
-    `starts` is false if not even the first tick with calls can be opened: its expected cost, its
-    calls or their tokens, or the most that one call may cost, are above a limit.
+    `starts` is false if not even the first tick with calls fits: its expected cost, its calls or
+    their tokens, or the most that one call may cost, are above a limit.
     """
     limits = []
     if budget.amount is not None and budget.money_max is not None:
@@ -78,8 +91,8 @@ def outlook(budget: Budget, found: Forecast) -> Outlook:
         for what, most, expected, worst in rows
         if most is not None
     ]
-    rungs = _rungs(budget, found.ticks)
-    return Outlook(limits=tuple(limits), rungs=rungs, starts=_starts(budget, found, rungs))
+    rungs = tuple(_rungs(budget, found.ticks))
+    return Foreseen(limits=tuple(limits), rungs=rungs, starts=_starts(budget, found, rungs))
 
 
 def _starts(budget: Budget, found: Forecast, rungs: tuple[RungExpected, ...]) -> bool:
@@ -95,26 +108,25 @@ def _starts(budget: Budget, found: Forecast, rungs: tuple[RungExpected, ...]) ->
     return not (pauses or too_few or too_short or too_dear)
 
 
-def _rungs(budget: Budget, ticks: tuple[TickForecast, ...]) -> tuple[RungExpected, ...]:
-    if budget.amount is None or budget.money_max is None:
-        return ()
-    ladder = budget.ladder
-    steps = [(Rung.WARN, ladder.warn), (Rung.FREEZE, ladder.freeze)]
-    if ladder.share < 1:
-        steps.append((Rung.SUBSAMPLE, ladder.subsample))
-    taken: dict[Rung, int] = {}
-    spent = 0
+def _rungs(budget: Budget, ticks: tuple[TickForecast, ...]) -> Iterator[RungExpected]:
+    """Step through the ticks as a run does: the ladder decides, then the tick is paid for."""
+    standing, spent = Standing(budget=budget), 0
     for tick in ticks:
-        if tick.wave is None or tick.active is None or tick.optional is None:
-            break
-        full = spent + tick.wave + tick.active + tick.optional
-        for rung, fraction in steps:
-            if full >= fraction * budget.amount:
-                taken.setdefault(rung, tick.tick)
-        share = ladder.share if Rung.SUBSAMPLE in taken else 1.0
-        optional = 0 if Rung.FREEZE in taken else tick.optional
-        spent += tick.wave + round(share * tick.active) + optional
-        if spent > budget.money_max:
-            taken[Rung.PAUSE] = tick.tick
-            break
-    return tuple(RungExpected(rung=rung, tick=tick) for rung, tick in taken.items())
+        full, least = _cost(tick, FULL), _cost(tick, least_plan(standing))
+        if full is None or least is None:
+            return
+        for row in decide(standing, Outlook(tick=tick.tick, spent=spent, full=full, least=least)):
+            standing = after(standing, row)
+            if isinstance(row, RungTaken):
+                yield RungExpected(rung=row.rung, tick=tick.tick)
+        if is_paused(standing, tick.tick):
+            return
+        spent += _cost(tick, plan_at(standing, tick.tick)) or 0
+
+
+def _cost(tick: TickForecast, plan: Plan) -> int | None:
+    """Say what a tick is expected to cost under a plan; None if a price is not known."""
+    if tick.wave is None or tick.active is None or tick.optional is None:
+        return None
+    optional = tick.optional if plan.optional_work else 0
+    return tick.wave + math.ceil(plan.activation * (tick.active + optional))

@@ -1,12 +1,12 @@
-"""Proves that a forecast is held against a budget as the ladder will hold it."""
+"""Proves that a forecast is held against a budget by the ladder that a run will take."""
 
 from __future__ import annotations
 
 import pytest
 
 from perdure.records.budget import Budget, Ladder, Rung
+from perdure.runner.foreseen import Foreseen, foresee
 from perdure.study.forecast import CallForecast, Forecast, TickForecast
-from perdure.study.outlook import Outlook, outlook
 
 EACH = CallForecast(
     purpose="turn",
@@ -61,7 +61,7 @@ EVEN = found(*[(0, 8, 2)] * 10)
 
 def rungs(budget: Budget, forecast: Forecast = EVEN) -> list[tuple[str, int]]:
     """List the rungs to expect."""
-    return [(str(one.rung), one.tick) for one in outlook(budget, forecast).rungs]
+    return [(str(one.rung), one.tick) for one in foresee(budget, forecast).rungs]
 
 
 def test_a_rung_is_expected_at_the_first_tick_that_would_reach_it() -> None:
@@ -100,7 +100,7 @@ def test_a_wave_is_never_thinned() -> None:
     """What a wave costs it costs: if it does not fit, the run pauses before it."""
     waves = found((40, 0, 0), (0, 10, 0), (40, 0, 0))
     assert rungs(Budget(amount=60), waves)[-1] == ("pause", 2)
-    assert outlook(Budget(amount=39), waves).starts is False
+    assert foresee(Budget(amount=39), waves).starts is False
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_a_wave_is_never_thinned() -> None:
     [
         (Budget(amount=10), True),
         (Budget(amount=4), False),  # one call may cost 5
-        (Budget(amount=9, ladder=Ladder(share=1.0, freeze=9, subsample=9)), False),
+        (Budget(amount=7, ladder=Ladder(share=1.0)), False),  # frozen, the first tick costs 8
         (Budget(calls=8), True),
         (Budget(calls=7), False),
         (Budget(tokens=400), True),
@@ -119,13 +119,13 @@ def test_a_wave_is_never_thinned() -> None:
 )
 def test_a_run_that_cannot_open_its_first_tick_is_told_so(budget: Budget, *, starts: bool) -> None:
     """By what the tick is expected to cost, by its calls and tokens, or by the dearest call."""
-    assert outlook(budget, EVEN).starts is starts
+    assert foresee(budget, EVEN).starts is starts
 
 
 def test_each_limit_stands_beside_what_is_expected_and_the_worst() -> None:
     """What is expected is held against the amount, the worst case against the ceiling."""
     budget = Budget(amount=90, ceiling=500, calls=300, tokens=5_000, wall_s=50.0)
-    limits = {one.what: one for one in outlook(budget, EVEN).limits}
+    limits = {one.what: one for one in foresee(budget, EVEN).limits}
     fits = {what: (one.expected_fits, one.worst_fits) for what, one in limits.items()}
     assert fits == {
         "money": (False, True),
@@ -133,12 +133,12 @@ def test_each_limit_stands_beside_what_is_expected_and_the_worst() -> None:
         "tokens": (True, False),
         "seconds": (True, None),
     }
-    assert outlook(Budget(), EVEN) == Outlook()
+    assert foresee(Budget(), EVEN) == Foreseen()
 
 
 def test_what_is_not_known_does_not_fit_or_fail() -> None:
     """Without a price nothing is said of money, and no rung is expected."""
-    held = outlook(Budget(amount=100), found((5, 5, 0), cost=None))
+    held = foresee(Budget(amount=100), found((5, 5, 0), cost=None))
     assert held.rungs == ()
     assert (held.limits[0].expected_fits, held.limits[0].worst_fits) == (None, None)
 

@@ -235,9 +235,6 @@ def test_a_run_again_says_why_it_is_paused_as_it_did(budget: Budget, less: Budge
     assert flag in ran.result.cause
     assert ran.result.cause == again.result.cause == third.result.cause
     # A change that does not help is judged anew: the cause is one of the budget in force.
-    less = Budget(
-        amount=budget.amount and 10, calls=budget.calls and 10, tokens=budget.tokens and 10
-    )
     asyncio.run(_log(third, BudgetChanged(budget=less)))
     changed = run_in_memory(campaign(budget), model, after=third)
     assert changed.result.exit_status == EXIT_PAUSED

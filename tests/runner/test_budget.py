@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -17,7 +19,13 @@ from perdure.records.budget import Budget, Ladder, Rung
 from perdure.records.events import Cost, Degraded, Reflected, Restored, TickClosed, Turn
 from perdure.records.outcome import Outcome, TurnDone
 from perdure.records.presentation import Plan, TurnJob
-from perdure.records.registry import BudgetChanged, RungLifted, RungTaken, WorldState
+from perdure.records.registry import (
+    BudgetChanged,
+    CallsLost,
+    RungLifted,
+    RungTaken,
+    WorldState,
+)
 from perdure.records.request import (
     ChatRequest,
     EmbedRequest,
@@ -30,7 +38,9 @@ from perdure.records.request import (
 from perdure.records.scenario import AgentSettings, Header
 from perdure.records.usage import Price, Usage
 from perdure.runner.config import RunConfig
-from perdure.trace.memory import MemoryRegistry
+from perdure.runner.session import Session
+from perdure.trace.journal_memory import MemoryCalls
+from perdure.trace.memory import MemoryPartitions, MemoryRegistry
 
 PRICE = Price(input_fresh=1_000_000, output=1_000_000)  # one nano-unit a token
 COST = 110  # of every call
@@ -327,3 +337,55 @@ def test_a_run_paused_before_its_first_tick_records_that_once():
         ran = run_in_memory(campaign(Budget(calls=1)), model, after=ran)
         assert [rungs(ran, place) for place in (0, 1)] == [[(0, "pause")]] * 2
     assert model.asked == []
+
+
+class Copying(Billing):
+    """Copies what is durable while a call is billed and not answered: a kill at that moment."""
+
+    def __init__(self, every: int) -> None:
+        super().__init__()
+        self.calls = MemoryCalls()
+        self.moments: list[tuple[Ran, int]] = []
+        self._every = every
+        self._durable: Ran | None = None
+
+    async def watch(self, session: Session) -> None:
+        """Take note of what the run writes to, before it begins."""
+        registry, partitions = session.registry, session.partitions
+        assert isinstance(registry, MemoryRegistry)
+        assert isinstance(partitions, MemoryPartitions)
+        self._durable = replace(WHOLE, run=registry.run, partitions=partitions, calls=self.calls)
+
+    async def chat(self, request: ChatRequest, timeout_s: float) -> Reply | Failure:
+        reply = await super().chat(request, timeout_s)
+        asked = len(self.asked)
+        await asyncio.sleep(0)  # so that others are in flight as well
+        if asked % self._every == 0:
+            assert self._durable is not None
+            self.moments.append((copy.deepcopy(self._durable), self.billed))
+        return reply
+
+
+@pytest.mark.parametrize("percent", [30, 55, 80, 95])
+def test_a_crash_makes_a_run_stop_sooner_and_never_later(percent: int):
+    """P5: what is lost is charged; the rest buys at most what it would have, and not much less."""
+
+    def budget(amount: int) -> Budget:
+        return Budget(amount=amount, ladder=Ladder(share=1.0))
+
+    amount = FULL_COST * percent // 100
+    whole = Copying(every=7)
+    run_in_memory(campaign(budget(amount)), whole, before=whole.watch, calls=whole.calls)
+    assert len(whole.moments) > 3
+    for killed, billed in whole.moments:
+        model = Billing()
+        ran = run_in_memory(campaign(budget(amount)), model, after=killed)
+        lost = [row.payload for row in ran.run.log if isinstance(row.payload, CallsLost)]
+        charged, attempts = sum(row.cost for row in lost), sum(row.calls for row in lost)
+        assert attempts
+        assert billed + model.billed <= ran.result.cost <= amount
+        _, least_model = spend(budget(amount - charged))
+        finished = billed + model.billed - attempts * COST
+        assert least_model.billed - attempts * COST <= finished <= whole.billed
+        logged = [row.payload.rung for row in ran.run.log if isinstance(row.payload, RungTaken)]
+        assert logged == [rung for rung in Rung if rung is not Rung.SUBSAMPLE], "a jump takes all"

@@ -130,11 +130,13 @@ def run_in_memory(
     attempts_max: int = 2,
     before: Callable[[Session], Awaitable[None]] | None = None,
     after: Ran | None = None,
+    calls: MemoryCalls | None = None,
     forced: bool = False,
 ) -> Ran:
     """Run a study with in-memory parts around the real runner and the real inference host.
 
-    `after` is an earlier run of it, which is then continued; `forced` past something, if so.
+    `after` is an earlier run of it, which is then continued; `forced` past something, if so. The
+    journal of a new run is kept in `calls`.
     """
 
     async def go() -> Ran:
@@ -160,8 +162,8 @@ def run_in_memory(
             partitions = after.partitions
             log = tuple(row.payload for row in after.run.log)
             registry = await MemoryRegistry.open(after.run)
-        calls = after.calls if after is not None else MemoryCalls()
-        host = JournaledHost(inner, MemoryJournal(calls, registry.epoch))
+        held = after.calls if after is not None else calls or MemoryCalls()
+        host = JournaledHost(inner, MemoryJournal(held, registry.epoch))
         if after is not None:
             await reconcile(
                 host=host, registry=registry, reading=partitions, log=log, afresh=forced
@@ -194,7 +196,7 @@ def run_in_memory(
         )
         if before is not None:
             await before(session)
-        return Ran(await conduct(session), registry.run, partitions, calls)
+        return Ran(await conduct(session), registry.run, partitions, held)
 
     return asyncio.run(go())
 

@@ -31,7 +31,6 @@ from perdure.records.registry import (
     LogPayload,
     RunClosed,
     RunEntry,
-    RungTaken,
     RunPaused,
     RunState,
     WorldFailed,
@@ -122,8 +121,12 @@ class Governor:
         return not self._unread and may_open(tick, self._next.values(), self._skew)
 
     async def _decide(self, tick: int) -> None:
-        """Decide about the round that `tick` begins, if it begins one, before anything of it."""
-        if self._decided and (tick <= self._highest or self._spending.is_paused):
+        """Decide about the round that `tick` begins, if it begins one, before anything of it.
+
+        Of a run that is paused that is decided once a sitting: its budget may have been raised.
+        """
+        begins = not self._decided if self._spending.is_paused else tick > self._highest
+        if not begins:
             return
         self._decided = True
         round_tick = self._highest + 1
@@ -149,9 +152,8 @@ class Governor:
     async def ceiling_reached(self, world_id: str, limit: str) -> TickPaused:
         """Pause the run: a call of this world did not fit with nothing open."""
         async with self._round:
-            if not self._spending.is_paused:
-                await self._take(RungTaken(rung=Rung.PAUSE, tick=self._highest + 1))
-            self._spending.refused(Limit(limit))
+            for row in self._spending.refused(Limit(limit), self._highest + 1):
+                await self._take(row)
         await self.request_stop(self._spending.cause, EXIT_PAUSED)
         return self._paused(world_id)
 

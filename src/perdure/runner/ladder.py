@@ -116,6 +116,19 @@ def decide(standing: Standing, outlook: Outlook) -> tuple[RungRow, ...]:
     return tuple(rows)
 
 
+def at_ceiling(standing: Standing, tick: int, *, of_money: bool) -> tuple[RungTaken, ...]:
+    """Say which rungs are taken where a call does not fit: of money, all that are left; a jump."""
+    if Rung.PAUSE in standing.taken:
+        return ()
+    has_steps = of_money and standing.budget.amount is not None
+    rungs = _steps(standing.budget) if has_steps else frozenset((Rung.PAUSE,))
+    return tuple(
+        RungTaken(rung=rung, tick=tick)
+        for rung in Rung
+        if rung in rungs and rung not in standing.taken
+    )
+
+
 def plan_at(standing: Standing, tick: int) -> Plan:
     """Give the plan of a tick, in every world."""
     rungs = in_effect(standing.rungs, tick)
@@ -199,9 +212,13 @@ def _warranted(budget: Budget, outlook: Outlook) -> frozenset[Rung]:
         if over:
             rungs |= {Rung.WARN, Rung.FREEZE, Rung.SUBSAMPLE}
         over = over and before + outlook.least > (room or 0)
-        if exact(budget.ladder.share) >= 1:
-            rungs -= {Rung.SUBSAMPLE}
+        rungs &= _steps(budget)
     return rungs | {Rung.PAUSE} if over or outlook.beyond else rungs
+
+
+def _steps(budget: Budget) -> frozenset[Rung]:
+    """List the rungs that a ladder has: with a share of 1 there is no subsampling."""
+    return frozenset(Rung) - ({Rung.SUBSAMPLE} if exact(budget.ladder.share) >= 1 else set())
 
 
 def _called_for(ladder: Ladder, total: Fraction, amount: int) -> frozenset[Rung]:

@@ -21,6 +21,7 @@ from perdure.records.presentation import Plan
 from perdure.records.registry import (
     LogPayload,
     RungAt,
+    RungLifted,
     RungTaken,
     RunPaused,
     WorldOutcome,
@@ -34,6 +35,7 @@ from perdure.runner.ladder import (
     RungRow,
     Standing,
     after,
+    at_ceiling,
     beyond,
     decide,
     due,
@@ -197,17 +199,19 @@ class Spending:
             self._cause = self._why(seen)
         return rows
 
-    def refused(self, limit: Limit) -> None:
-        """Take note of a reservation that did not fit with nothing open: the run halts."""
+    def refused(self, limit: Limit, tick: int) -> tuple[RungTaken, ...]:
+        """Halt: a reservation did not fit with nothing open. Say which rungs follow at `tick`."""
         self._is_halted = True
         left = "is used up" if limit is Limit.WALL else "has no room for the next call"
         told = f"The budget, {self._limits()}, {left}."
         self._cause = f"{told} {REMEDY.format(flag=_FLAGS[limit])}"
+        return at_ceiling(self._standing, tick, of_money=limit is Limit.MONEY)
 
     def take(self, row: LogPayload) -> None:
         """Move on by a row that is in the run log."""
         self._standing = after(self._standing, row)
-        self._is_halted = self._is_halted and self.is_paused
+        if isinstance(row, RungLifted) and row.rung is Rung.PAUSE:
+            self._is_halted = False
 
     def is_paused_at(self, tick: int) -> bool:
         """Say whether no world may open a tick."""

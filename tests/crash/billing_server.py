@@ -24,6 +24,7 @@ class BillingServer:
         self.latency_s = latency_s
         self.late_s = late_s
         self.billed = 0
+        self.dearest = 0
         self.requests: list[dict[str, Any]] = []
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
@@ -94,7 +95,9 @@ class BillingServer:
         if fault == 0:
             await self._reply(writer, 429, {"error": "later"})
             return True
-        self.billed += usage["prompt_tokens"] * INPUT + usage["completion_tokens"] * OUTPUT
+        cost = usage["prompt_tokens"] * INPUT + usage["completion_tokens"] * OUTPUT
+        self.billed += cost
+        self.dearest = max(self.dearest, cost)
         if fault == 1:
             await self._reply(writer, 500, {"error": "broken", "usage": usage})
         elif fault == 2:

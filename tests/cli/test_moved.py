@@ -40,7 +40,7 @@ class Town(SurveyWorld):
         assert news and SHIFT
 '''
 HELPER = "SHIFT = 1\n"
-# What answers here is a rule, which has none; `tests/study/test_identity.py` moves one.
+# What answers here is a rule, which has none; `tests/runner/test_process.py` moves one.
 NO_PRICE = {"prices"}
 STUDY = SAMPLE.replace("  s1:\n", "  s1:\n    world: town:Town\n") + "files: [shocks.csv]\n"
 KILLED_AT = "tick.after-witness:6"

@@ -186,6 +186,36 @@ def test_a_killed_run_is_never_shown_as_running(server: MisbehavingServer, tmp_p
     assert digests(said) == digests(undisturbed)
 
 
+def test_another_price_is_refused_and_may_be_forced(server: MisbehavingServer, tmp_path: Path):
+    """P6: a budget is held by the prices that a run began with; others are named, or forced."""
+    server.latency_s = 0.05
+    out = tmp_path / "run"
+    process = start(server, out)
+    wait_for_calls(server, 40, process)
+    process.kill()
+    process.communicate()
+    server.latency_s = 0.0
+    dearer = ("--price", "0.15,1.20")
+    refused = start(server, out, *dearer)
+    said, _ = refused.communicate(timeout=60)
+    assert refused.returncode == 78
+    error = json.loads(said)["error"]
+    assert error["moved"] == ["prices"]
+    assert error["wrong"].count("output was ") == 2
+    assert "--force prices" in error["remedy"]
+    forced = start(server, out, *dearer, "--force", "prices")
+    said, _ = forced.communicate(timeout=60)
+    assert forced.returncode == 0, said
+    assert ask("verify", out)[0] == 0
+    marks = ask("status", out)[1]["marks"]["forced"]
+    assert [[one["name"] for one in mark["moved"]] for mark in marks] == [["prices"]]
+    whole = start(server, tmp_path / "whole")
+    undisturbed, _ = whole.communicate(timeout=60)
+    assert digests(said) == digests(undisturbed)
+    spent, at_first = (ask("ledger", one)[1] for one in (out, tmp_path / "whole"))
+    assert spent["total"]["amount"] > at_first["total"]["amount"]
+
+
 def test_another_endpoint_goes_on_without_a_word(server: MisbehavingServer, tmp_path: Path):
     """P6: where a model is reached, by which key and how fast, is compared with nothing."""
     server.latency_s = 0.05

@@ -32,6 +32,8 @@ bench:
     {{uv}} run --all-extras python benchmarks/http_client.py
     {{uv}} run --all-extras python benchmarks/http_faults.py
     {{uv}} run --all-extras python benchmarks/run_overhead.py
+    {{uv}} run --all-extras python benchmarks/resume.py
+    {{uv}} run --all-extras python -m benchmarks.memory
 
 # The pages and their examples against the code
 docs:

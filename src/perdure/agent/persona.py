@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from perdure.agent.facts import facts_of
@@ -102,9 +103,7 @@ class PersonaAgent:
         if header is None:
             raise PluginError("A persona agent was asked to act before it was reset.")
 
-        async def take(job: TurnJob) -> Outcome:
-            return await self._turn(job, plan, models, header)
-
+        take = partial(self._turn, plan=plan, models=models, header=header)
         return await gather_bounded(jobs, take, workers_max=WORKERS_MAX)
 
     async def _turn(self, job: TurnJob, plan: Plan, models: Models, header: Header) -> Outcome:

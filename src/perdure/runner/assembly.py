@@ -99,7 +99,7 @@ def run(
 
 def _run_here(config: RunConfig, observer: Observer | None, notice: Notice) -> RunResult:
     try:
-        with collecting_seldom(), asyncio.Runner(loop_factory=_event_loop) as runner:
+        with collecting_seldom(), asyncio.Runner(loop_factory=event_loop) as runner:
             return runner.run(run_async(config, observer=observer, notice=notice))
     except SystemExit as error:
         raise PluginError(
@@ -109,7 +109,7 @@ def _run_here(config: RunConfig, observer: Observer | None, notice: Notice) -> R
         ) from error
 
 
-def _event_loop() -> asyncio.AbstractEventLoop:
+def event_loop() -> asyncio.AbstractEventLoop:
     """Make the fastest event loop that there is: uvloop does not exist for every system."""
     try:
         import uvloop  # noqa: PLC0415 - heavy, and not always there

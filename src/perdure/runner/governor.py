@@ -40,6 +40,7 @@ from perdure.records.registry import (
 from perdure.records.result import RunResult
 from perdure.runner.endings import outcome_of, told
 from perdure.runner.ladder import RungRow
+from perdure.runner.ledger import noted
 from perdure.runner.notice import Notice, unheard
 from perdure.runner.pace import may_open
 from perdure.runner.port import TickOpened, TickPaused, TickReport
@@ -197,21 +198,7 @@ class Governor:
             self._log.append(charge)
 
     async def _stand(self, report: TickReport) -> None:
-        known = self._outcomes[report.world_id]
-        outcome = msgspec.structs.replace(
-            known,
-            state=WorldState.PARTIAL,
-            tick=report.tick,
-            calls=known.calls + report.calls,
-            turns=known.turns + report.turns,
-            turns_failed=known.turns_failed + report.turns_failed,
-            cost=known.cost + report.spent.money,
-            unknown_costs=known.unknown_costs + report.spent.unknown,
-            attempts=known.attempts + report.spent.calls,
-            tokens=known.tokens + report.spent.tokens,
-            digest=report.head.digest,
-            rungs=report.rungs,
-        )
+        outcome = noted(self._outcomes[report.world_id], report)
         # The tick is durable already, whether or not it can be noted here.
         self._outcomes[report.world_id] = outcome
         self._heads[report.world_id] = report.head
@@ -221,16 +208,16 @@ class Governor:
             self._moved.notify_all()
 
     async def world_ended(self, outcome: WorldOutcome) -> None:
-        """Record how a world ended. An ending that is no world's own fault stops the run."""
-        state = outcome.state
-        if state is WorldState.PARTIAL and outcome.tick < 0:
+        """Record how a world ended. An ending that is no world's own fault stops the run.
+
+        Where it stands is what was told of its ticks: one that ended before its record was read
+        again may have more or, if it could not be opened, seem to have none.
+        """
+        known, state = self._outcomes[outcome.world_id], outcome.state
+        if state is WorldState.PARTIAL and known.tick < 0:
             state = WorldState.NOT_STARTED
         ended = msgspec.structs.replace(
-            self._outcomes[outcome.world_id],
-            state=state,
-            tick=outcome.tick,
-            cause=outcome.cause,
-            exit_status=outcome.exit_status,
+            known, state=state, cause=outcome.cause, exit_status=outcome.exit_status
         )
         if state is WorldState.FAILED:
             ended = await self._failed(ended)

@@ -1,8 +1,10 @@
-"""What a run spent, summed from its record: closed ticks, and what is in none of them. Pure."""
+"""What a run spent, and how its worlds stand, summed from its record. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+
+import msgspec
 
 from perdure.inference.reservations import NOTHING, Amounts
 from perdure.inference.settlement import UNSENT, tokens_of
@@ -13,7 +15,9 @@ from perdure.records.registry import (
     LogPayload,
     TickDiscarded,
     WorldOutcome,
+    WorldState,
 )
+from perdure.runner.port import TickReport
 
 
 def spent_of(costs: Iterable[Cost]) -> Amounts:
@@ -32,6 +36,24 @@ def spent_in(world: WorldOutcome) -> Amounts:
     """Give what a world's closed ticks took, as it is noted."""
     return Amounts(
         money=world.cost, calls=world.attempts, tokens=world.tokens, unknown=world.unknown_costs
+    )
+
+
+def noted(known: WorldOutcome, report: TickReport) -> WorldOutcome:
+    """Say how a world stands after ticks that closed: one more, or all that its record has."""
+    return msgspec.structs.replace(
+        known,
+        state=WorldState.PARTIAL if report.tick >= 0 else WorldState.NOT_STARTED,
+        tick=report.tick,
+        calls=known.calls + report.calls,
+        turns=known.turns + report.turns,
+        turns_failed=known.turns_failed + report.turns_failed,
+        cost=known.cost + report.spent.money,
+        unknown_costs=known.unknown_costs + report.spent.unknown,
+        attempts=known.attempts + report.spent.calls,
+        tokens=known.tokens + report.spent.tokens,
+        digest=report.head.digest,
+        rungs=report.rungs,
     )
 
 

@@ -9,13 +9,27 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 
+import msgspec
+
+from perdure.base.errors import DamagedRecordError
 from perdure.inference.charges import is_final, uncharged
 from perdure.inference.journaled import JournaledHost
-from perdure.records.events import Cost
+from perdure.records.events import Cost, Head
 from perdure.records.journal import OpenTick
-from perdure.records.registry import CallsLost, CallsOrphaned, LogPayload, TickDiscarded
+from perdure.records.registry import (
+    CallsLost,
+    CallsOrphaned,
+    LogPayload,
+    TickDiscarded,
+    WorldOutcome,
+)
 from perdure.records.request import CallKey
+from perdure.runner.bill import Bill, followed_by
+from perdure.runner.ledger import noted
+from perdure.runner.past import Watched, past_ticks
+from perdure.runner.port import TickReport
 from perdure.trace.port import Reading, RunRegistry
 from perdure.trace.sittings import forced_epoch, killed_epochs
 
@@ -55,6 +69,7 @@ async def reconcile(
         StorageError: what happened could not be recorded.
 
     """
+    await _catch_up(registry, reading)
     forced = forced_epoch(log)
     for tick in await host.open_ticks():
         world_id, number = tick.opening.world, tick.opening.tick
@@ -75,6 +90,34 @@ async def reconcile(
             await registry.log(charge)
         if in_record or given_up:
             await host.close_tick(world_id, number)
+
+
+async def _catch_up(registry: RunRegistry, reading: Reading) -> None:
+    """Note what worlds have on record that could not be noted any more, whatever becomes of them.
+
+    What a damaged record holds is not noted; it is named when its world is opened.
+    """
+    for world in registry.worlds:
+        world_id = world.world_id
+        witness = registry.witnesses[world_id]
+        head = await asyncio.to_thread(reading.head, world_id)
+        if head is None or head == witness or head.seq < 0:
+            continue
+        try:
+            report = await asyncio.to_thread(_record_of, reading, world_id, head)
+        except DamagedRecordError:
+            continue
+        await registry.witness(world_id, head, noted(WorldOutcome(world_id=world_id), report))
+
+
+def _record_of(reading: Reading, world_id: str, head: Head) -> TickReport:
+    """Sum up a world's record."""
+    report, bill = TickReport(world_id=world_id, tick=-1, head=head), Bill()
+    watched = Watched(reading.events(world_id))
+    for past in past_ticks(watched, partial(reading.blob, world_id)):
+        report = followed_by(report, past)
+        bill.add(past.costs)
+    return bill.on(msgspec.structs.replace(report, rungs=watched.rungs))
 
 
 def _calls_of(reading: Reading, world_id: str, tick: int) -> set[CallKey]:

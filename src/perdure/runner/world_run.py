@@ -8,7 +8,7 @@ scoring and encoding run off the event loop, so that no other world's calls wait
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import msgspec
@@ -18,14 +18,14 @@ from perdure.base.canonical import hash_hex
 from perdure.base.crashpoints import crashpoint
 from perdure.base.errors import BudgetReachedError, MovedError, PluginError
 from perdure.elicitation import score
-from perdure.records.events import Batch, Cost, Event, Head
+from perdure.records.events import Batch, Cost, Head
 from perdure.records.journal import TickOpening
 from perdure.records.outcome import Outcome, Scored, TurnDone, TurnFailed
 from perdure.records.persona import Persona
 from perdure.records.presentation import Need, NeedAnswer, Plan, TurnJob, WorldDelta
 from perdure.records.registry import WorldDiverged
 from perdure.records.scenario import Header
-from perdure.runner.bill import Bill
+from perdure.runner.bill import Bill, followed_by
 from perdure.runner.calls import TickCalls, TickModels
 from perdure.runner.carried import Carried
 from perdure.runner.compose import TickResult, compose, pause
@@ -39,11 +39,11 @@ from perdure.runner.endings import (
     theirs,
 )
 from perdure.runner.ladder import recorded
-from perdure.runner.past import PastTick, past_ticks
+from perdure.runner.past import PastTick, Watched, past_ticks
 from perdure.runner.port import ModelHost, TickOpened, TickPaused, TickReport
 from perdure.runner.quorum import shortfall, unanswered
 from perdure.trace.port import Partition, Reading
-from perdure.trace.rungs import Rungs, recorded_after
+from perdure.trace.rungs import Rungs
 from perdure.world import World, check_delta
 
 Guard = Callable[[], None]
@@ -121,9 +121,8 @@ class WorldRun:
         report = TickReport(world_id=world_id, tick=-1, head=self.partition.head)
         done = self.partition.head.tick == self.header.scenario.horizon - 1
         bill = Bill()
-        for past in past_ticks(
-            self._watched(reading.events(world_id)), partial(reading.blob, world_id)
-        ):
+        watched = Watched(reading.events(world_id))
+        for past in past_ticks(watched, partial(reading.blob, world_id)):
             if past.tick == before:
                 break
             diverged = report.diverged
@@ -132,21 +131,9 @@ class WorldRun:
                 diverged = diverged or found
                 self._carried.relive(past)
             bill.add(past.costs)
-            report = msgspec.structs.replace(
-                report,
-                diverged=diverged,
-                tick=past.tick,
-                turns=report.turns + len(past.turns),
-                turns_failed=report.turns_failed + past.turns_failed,
-                calls=report.calls + past.calls,
-            )
+            report = msgspec.structs.replace(followed_by(report, past), diverged=diverged)
+        self._rungs = watched.rungs
         return bill.on(msgspec.structs.replace(report, rungs=self._rungs))
-
-    def _watched(self, events: Iterable[Event]) -> Iterator[Event]:
-        """Pass events on, and follow which rungs they record: a pause is in no tick."""
-        for event in events:
-            self._rungs = recorded_after(self._rungs, event.tick, event.payload)
-            yield event
 
     def _step_again(self, past: PastTick) -> WorldDiverged | None:
         """Step through a recorded tick again; give the first difference, if it may be one."""

@@ -1,0 +1,64 @@
+"""What a run says of a world that cannot be taken up again is what it knows of its record.
+
+Through the real commands: a run is killed between a tick and the note of it, then a world fails.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.support.commands import commands
+from tests.support.sample_study import PEOPLE, SAMPLE
+
+from perdure.base.errors import EXIT_DONE, EXIT_SOME_FAILED
+
+STUDY = SAMPLE.replace("  s1:\n", "  s1:\n    world: town:Town\n")
+TOWN = """\
+import os
+from perdure.world import SurveyWorld
+
+def fail(where):
+    if os.environ.get("FAIL") == where:
+        raise ValueError("no such town")
+
+class Town(SurveyWorld):
+    def __init__(self):
+        super().__init__()
+        fail("made")
+
+    def reset(self, header):
+        super().reset(header)
+        fail("reset")
+
+    def step(self, tick, turns, plan, answers):
+        fail("stepped")
+        return super().step(tick, turns, plan, answers)
+"""
+
+
+@pytest.mark.parametrize(("where", "place"), [("made", 5), ("reset", 6), ("stepped", 7)])
+def test_a_world_that_fails_at_once_keeps_the_ticks_that_were_told(
+    tmp_path: Path, where: str, place: int
+) -> None:
+    """Its record may be a tick ahead of what is noted of it; run and record are sound."""
+    (tmp_path / "study.yaml").write_text(STUDY)
+    (tmp_path / "people.csv").write_text(PEOPLE)
+    (tmp_path / "town.py").write_text(TOWN)
+    folder = tmp_path / "run"
+    run = ("run", tmp_path / "study.yaml", "--out", folder, "--quiet", "--json")
+    (died,) = commands(run, PERDURE_CRASH_AT=f"tick.after-append:{place}")
+    assert died.status == -9, died
+    (before,) = commands(("verify", folder, "--json"))
+    failed, status, verified = commands(
+        run, ("status", folder, "--json"), ("verify", folder, "--json"), FAIL=where
+    )
+    assert failed.status == EXIT_SOME_FAILED, failed
+    assert verified.status == EXIT_DONE, verified.out
+    recorded = {world["world_id"]: world["tick"] for world in before.document["worlds"]}
+    told = [world for world in status.document["worlds"] if world["scenario"] == "s1"]
+    assert told
+    for world in told:
+        assert world["state"] == "failed"
+        assert recorded[world["world_id"]] - 1 <= world["tick"] <= recorded[world["world_id"]]
+    assert any(world["tick"] >= 0 for world in told)

@@ -382,6 +382,20 @@ def test_what_does_not_fit_is_not_sent_and_says_so() -> None:
     assert host.reservations.settled == Amounts(money=220, calls=2, tokens=2 * 110)
 
 
+@pytest.mark.parametrize("at_once", [1, 4, 64])
+def test_only_what_was_under_way_goes_above_its_reservation(at_once: int) -> None:
+    """P5: what is reserved by then, and waits, is reserved anew; and near what was reported."""
+    used = Usage(input_fresh=2_000, output=700)
+    remote = Remote(lambda _: Reply(text="Yes.", served="m", usage=used), hold=3)
+    host = host_of(remote, limits=Limits(in_flight_max=at_once))
+    host.reservations = Reservations(Ceilings(money=60 * 2_700), NOTHING, SkippingClock())
+    results = run(calls(host, 60))
+    attempts = [attempt for result in results for attempt in result.attempts]
+    assert 0 < sum(attempt.above_reservation for attempt in attempts) <= at_once
+    assert all(result.failed is None for result in results[:-1])
+    assert host.reservations.settled.money <= 60 * 2_700
+
+
 def test_a_call_that_is_cut_off_is_charged_what_it_may_have_cost() -> None:
     """P5: nobody knows whether it was billed."""
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from perdure.inference.offer import Bounds, Offer, worst_case
 from perdure.inference.reservations import Amounts
-from perdure.inference.settlement import input_of, is_above
+from perdure.inference.settlement import input_of
 from perdure.records.request import ChatRequest, EmbedRequest, Message
 from perdure.records.usage import Price, Usage
 from perdure.study.pricing import FREE
@@ -38,19 +38,36 @@ def test_an_offer_reserves_money_tokens_and_one_call() -> None:
     assert reserved(FREE) == Amounts(calls=1)
 
 
-@given(COUNT, COUNT, COUNT, COUNT)
+@given(st.lists(st.tuples(COUNT, COUNT, st.none() | COUNT), min_size=1, max_size=20))
 def test_a_bound_that_was_broken_holds_from_then_on(
-    given_in: int, given_out: int, used_in: int, used_out: int
+    reports: list[tuple[int, int, int | None]],
 ) -> None:
-    """The same request is never above its worst case twice; other roles keep theirs."""
-    bounds = Bounds()
-    worst = Usage(input_fresh=given_in, output=given_out)
-    used = Usage(cache_read=used_in, output=used_out)
-    if not is_above(used, worst):
-        assert bounds.raised("a", worst) == worst
-        return
-    bounds.learn("a", worst, used)
-    raised = bounds.raised("a", worst)
-    assert input_of(raised) >= input_of(worst)
-    assert not is_above(used, raised) or 0 in {given_in, given_out}
-    assert bounds.raised("b", worst) == worst
+    """The same request is never above its worst case twice, and not far from what was reported.
+
+    However many calls that were offered the same come back together. Other roles keep theirs.
+    """
+    bounds, first = Bounds(), Bounds().offer(CHAT, PRICE)
+    for used_in, used_out, amount in reports:
+        bounds.learn(first, Usage(cache_read=used_in, output=used_out), amount)
+    raised = bounds.offer(CHAT, PRICE)
+    most_in = max(input_of(first.worst), *(used for used, _, _ in reports))
+    most_out = max(first.worst.output, *(used for _, used, _ in reports))
+    assert most_in <= input_of(raised.worst) <= most_in + input_of(first.worst) / 4 + 1
+    assert most_out <= raised.worst.output <= most_out + first.worst.output / 4 + 1
+    assert raised.worst_amount is not None
+    assert raised.worst_amount >= max((amount or 0 for _, _, amount in reports), default=0)
+    other = ChatRequest(role="b", messages=CHAT.messages, tokens_max=CHAT.tokens_max)
+    assert bounds.offer(other, PRICE).worst == first.worst
+    assert bounds.version <= len(reports)
+
+
+def test_what_is_said_to_cost_more_is_reserved_at_that() -> None:
+    """A provider that names a price of its own raises the bound by that, not by tokens."""
+    bounds, first = Bounds(), Bounds().offer(CHAT, PRICE)
+    for _ in range(3):
+        bounds.learn(first, first.worst, 1_000)
+    raised = bounds.offer(CHAT, PRICE)
+    assert raised.worst == first.worst
+    assert raised.worst_amount is not None
+    assert 1_000 <= raised.worst_amount <= 1_000 + (first.worst_amount or 0) / 4 + 1
+    assert bounds.version == 1

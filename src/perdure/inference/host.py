@@ -16,7 +16,7 @@ from perdure.base.errors import InternalError
 from perdure.inference.charges import spent
 from perdure.inference.gate import Gate
 from perdure.inference.limits import Limits
-from perdure.inference.offer import Bounds, Offer, worst_case
+from perdure.inference.offer import Bounds, Offer
 from perdure.inference.provider import Checkable, Provider
 from perdure.inference.reservations import NOTHING, Ceilings, Reservation, Reservations
 from perdure.inference.retry import STOPS_RUN, RetryPolicy, attempt_timeout, wait_before_retry
@@ -116,11 +116,14 @@ class HostStats(Record):
 class _Call:
     """One call on its way through its attempts."""
 
-    __slots__ = ("attempts", "key", "offer", "patience_s", "sender", "started_s")
+    __slots__ = ("attempts", "key", "offer", "patience_s", "sender", "started_s", "version")
 
-    def __init__(self, key: CallKey, offer: Offer, sender: Sender, patience_s: float) -> None:
+    def __init__(
+        self, key: CallKey, offer: Offer, version: int, sender: Sender, patience_s: float
+    ) -> None:
         self.key = key
         self.offer = offer
+        self.version = version
         self.sender = sender
         self.patience_s = patience_s
         self.attempts: list[Attempt] = []
@@ -195,9 +198,7 @@ class InferenceHost:
             InternalError: nobody answers the request's role.
 
         """
-        price = self._respondent(request.role).price
-        worst = self._bounds.raised(request.role, worst_case(request))
-        return Offer(request=request, worst=worst, price=price)
+        return self._bounds.offer(request, self._respondent(request.role).price)
 
     async def call(
         self,
@@ -217,7 +218,8 @@ class InferenceHost:
             InternalError: nobody answers the request's role.
 
         """
-        call = _Call(key, self.offer_of(request), sender or self.sender, self._limits.queue_s)
+        offer, version = self.offer_of(request), self._bounds.version
+        call = _Call(key, offer, version, sender or self.sender, self._limits.queue_s)
         answer = await self._attempts(call)
         self._calls += 1
         self._failed += answer is None
@@ -249,20 +251,27 @@ class InferenceHost:
     async def _reserve_and_send(self, call: _Call) -> Settled:
         """Make one attempt under a reservation; whatever becomes of it, none is left open."""
         key, kind = call.key, (call.offer.request.role, call.key.purpose)
-        if self.stop_cause is not None:
-            return _unsent(self.stop_cause)
-        # Before the gate: who waits for others to settle holds nobody up, and no deadline runs.
-        reservation = await self.reservations.reserve(
-            (key.world, key.tick), kind, call.offer.reserved
-        )
-        if reservation is None:
-            return _unsent(FailureCause.STOPPED)
-        try:
-            return await self._admit_and_send(call, reservation)
-        finally:
-            reservation.release()
+        settled: Settled | None = None
+        while settled is None:
+            if self.stop_cause is not None:
+                return _unsent(self.stop_cause)
+            version = self._bounds.version
+            if call.version != version:
+                call.offer, call.version = self.offer_of(call.offer.request), version
+            # Before the gate: who waits for others to settle holds nobody up, and no deadline runs.
+            reservation = await self.reservations.reserve(
+                (key.world, key.tick), kind, call.offer.reserved
+            )
+            if reservation is None:
+                return _unsent(FailureCause.STOPPED)
+            try:
+                settled = await self._admit_and_send(call, reservation)
+            finally:
+                reservation.release()
+        return settled
 
-    async def _admit_and_send(self, call: _Call, reservation: Reservation) -> Settled:
+    async def _admit_and_send(self, call: _Call, reservation: Reservation) -> Settled | None:
+        """Send one attempt once it is its turn; None if more has to be reserved for it by then."""
         tokens = _estimate(call.offer.request) if self._gate.counts_tokens else 0
         right = await self._gate.enter(tokens, call.patience_s)
         if right is None:
@@ -274,6 +283,8 @@ class InferenceHost:
             timeout_s = attempt_timeout(self._retry, now_s - call.started_s)
             if self.stop_cause is not None:
                 return _unsent(self.stop_cause)
+            if call.version != self._bounds.version:
+                return None
             if timeout_s <= 0:
                 return _unsent(FailureCause.QUEUE_FULL)
             settled = await self._send(call, timeout_s, reservation)
@@ -290,8 +301,10 @@ class InferenceHost:
             reservation.abandon()
             raise
         reservation.settle(spent(settled))
-        if (used := settled.outcome.usage) is not None and is_above(used, offer.worst):
-            self._bounds.learn(offer.request.role, offer.worst, used)
+        used, most = settled.outcome.usage or Usage(), offer.worst_amount
+        is_dearer = settled.amount is not None and most is not None and settled.amount > most
+        if is_dearer or is_above(used, offer.worst):
+            self._bounds.learn(offer, used, settled.amount)
         return settled
 
     def _learn(self, outcome: Outcome, generation: int) -> int | None:

@@ -7,6 +7,7 @@ provider reports more than that, the bound of the role is raised for every later
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from perdure.inference.reservations import Amounts
 from perdure.inference.settlement import input_of, tokens_of
@@ -21,16 +22,21 @@ _STEP = 0.25
 
 
 class Offer(Record):
-    """A request, what it may use at most, and its price, if that is known."""
+    """A request, what it may use at most, and its price, if that is known.
+
+    `dearer` is how many times its price such a request was said to cost.
+    """
 
     request: ChatRequest | EmbedRequest
     worst: Usage
     price: Price | None = None
+    dearer: float = 1.0
 
     @property
     def worst_amount(self) -> int | None:
         """The most that it may cost, in nano-units; None if there is no price."""
-        return most_for(self.worst, self.price)
+        amount = most_for(self.worst, self.price)
+        return amount if amount is None or self.dearer == 1 else math.ceil(amount * self.dearer)
 
     @property
     def reserved(self) -> Amounts:
@@ -54,36 +60,61 @@ def worst_case(request: ChatRequest | EmbedRequest) -> Usage:
 
 
 class Bounds:
-    """By how much the calls of each role have gone above their worst case, and so may again."""
+    """By how much the calls of each role have gone above their worst case, and so may again.
+
+    `version` is another one whenever a bound was raised.
+    """
 
     def __init__(self) -> None:
-        self._factors: dict[str, tuple[float, float]] = {}
+        self._factors: dict[str, _Factors] = {}
+        self.version = 0
 
-    def raised(self, role: str, worst: Usage) -> Usage:
-        """Give a worst case as this role has shown it to be."""
-        if role not in self._factors:
-            return worst
-        taken, said = self._factors[role]
-        return Usage(
-            input_fresh=math.ceil(worst.input_fresh * taken),
-            cache_write=math.ceil(worst.cache_write * taken),
-            output=math.ceil(worst.output * said),
+    def offer(self, request: ChatRequest | EmbedRequest, price: Price | None) -> Offer:
+        """Bound a request, as its role has shown it to be."""
+        worst = worst_case(request)
+        factors = self._factors.get(request.role)
+        if factors is None:
+            return Offer(request=request, worst=worst, price=price)
+        raised = Usage(
+            input_fresh=math.ceil(worst.input_fresh * factors.taken),
+            output=math.ceil(worst.output * factors.said),
         )
+        return Offer(request=request, worst=raised, price=price, dearer=factors.dearer)
 
-    def learn(self, role: str, worst: Usage, used: Usage) -> None:
-        """Take note of an attempt that used more than its worst case."""
-        taken, said = self._factors.get(role, (1.0, 1.0))
-        self._factors[role] = (
-            _grown(taken, input_of(worst), input_of(used)),
-            _grown(said, worst.output, used.output),
+    def learn(self, offer: Offer, used: Usage, amount: int | None) -> None:
+        """Take note of an attempt that used, or was said to cost, more than was offered.
+
+        What it is measured by is the first bound of all, for many calls that were offered the same
+        may come back together.
+        """
+        role, first = offer.request.role, worst_case(offer.request)
+        before = self._factors.get(role, _NO_FACTORS)
+        factors = _Factors(
+            taken=_grown(before.taken, input_of(first), input_of(used)),
+            said=_grown(before.said, first.output, used.output),
+            dearer=before.dearer,
         )
+        self._factors[role] = factors
+        most = self.offer(offer.request, offer.price).worst_amount
+        if amount is not None and most is not None and amount > most:
+            dearer = _grown(1.0, math.ceil(most / factors.dearer), amount)
+            self._factors[role] = factors._replace(dearer=max(factors.dearer, dearer))
+        self.version += self._factors[role] != before
 
 
-def _grown(factor: float, worst: int, used: int) -> float:
-    if used <= worst:
-        return factor
-    needed = factor * used / max(worst, 1)
-    return math.ceil(needed / _STEP) * _STEP
+class _Factors(NamedTuple):
+    """How many times the tokens in, the tokens out, and the price of all that were reported."""
+
+    taken: float = 1.0
+    said: float = 1.0
+    dearer: float = 1.0
+
+
+_NO_FACTORS = _Factors()
+
+
+def _grown(factor: float, first: int, used: int) -> float:
+    return max(factor, math.ceil(used / max(first, 1) / _STEP) * _STEP)
 
 
 def _bytes(text: str) -> int:

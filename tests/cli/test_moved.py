@@ -61,6 +61,9 @@ class Case(NamedTuple):
 
 
 CASES = {
+    "name": Case(
+        "name", "study.yaml", "name: sample", "name: other", ("it was 'sample' and is 'other'",)
+    ),
     "brief": Case(
         "brief",
         "study.yaml",

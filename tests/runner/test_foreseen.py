@@ -109,10 +109,10 @@ def test_a_wave_is_never_thinned() -> None:
         (Budget(amount=10), True),
         (Budget(amount=4), False),  # one call may cost 5
         (Budget(amount=7, ladder=Ladder(share=1.0)), False),  # frozen, the first tick costs 8
-        (Budget(calls=8), True),
-        (Budget(calls=7), False),
-        (Budget(tokens=400), True),
-        (Budget(tokens=399), False),
+        (Budget(calls=10), True),
+        (Budget(calls=9), False),
+        (Budget(tokens=500), True),
+        (Budget(tokens=499), False),
         (Budget(wall_s=1.0), True),
         (Budget(), True),
     ],

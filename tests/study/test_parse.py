@@ -131,7 +131,7 @@ def test_flags_say_what_a_model_costs_and_what_may_be_spent(write: Writer, sampl
     [
         (Overrides(budget="5"), "accepts calls without a price"),
         (Overrides(budget="0"), "--budget 0 is no budget"),
-        (Overrides(budget="five"), "--budget `five` is not an amount"),
+        (Overrides(budget="five"), "--budget `five` cannot be read"),
     ],
 )
 def test_a_budget_flag_that_cannot_hold_is_a_usage_error(
@@ -202,7 +202,7 @@ def test_the_examples_other_models_are_a_flag_away() -> None:
         (Overrides(model="api", key_env="A", key_file="b"), "both given"),
         (Overrides(price="1,1"), "--price means nothing"),
         (Overrides(model="api", price="1"), "--price `1` is not a price"),
-        (Overrides(model="api", price="1,-1"), "--price `-1` is not an amount"),
+        (Overrides(model="api", price="1,-1"), "--price `-1` cannot be read"),
         (Overrides(model="api", price="1,1", price_as="a/b"), "both given"),
         (Overrides(model="api", price_as="gpt-4o"), "--price-as `gpt-4o` names no price"),
         (Overrides(model="local", weights="/nowhere/at/all"), "does not exist"),

@@ -37,7 +37,8 @@ class WorldCost(Record):
 class Ledger(Record):
     """Spend summed from cost events, by stage (what a call was for), model, world and source.
 
-    `total` covers closed ticks; what was called beside them is `outside`, and in no other sum.
+    `total` covers closed ticks; what was called beside them is `outside`. `spent` is both together,
+    in nano-units, and `spent_unknown` counts the attempts of which the amount is not known.
     """
 
     run_id: str
@@ -49,6 +50,8 @@ class Ledger(Record):
     by_world: tuple[WorldCost, ...]
     by_source: tuple[NamedSum, ...]
     outside: Outside
+    spent: int
+    spent_unknown: int
     agrees: bool
 
 
@@ -68,18 +71,21 @@ def build_ledger(source: RecordSource) -> Ledger:
         mine, cost = _cost_of(source, world, noted)
         lines.extend(mine)
         worlds.append(cost)
+    sums, beside = total(lines), outside(source.log, source.journal, source.journal_fault)
     return Ledger(
         run_id=source.entry.run_id,
         currency=source.entry.currency,
         answered_by=answered_by(
             msgspec.json.decode(study_in_force(source.entry, source.log), type=Study).models
         ),
-        total=total(lines),
+        total=sums,
         by_purpose=by(lines, lambda key: key.purpose),
         by_model=by(lines, lambda key: key.model),
         by_world=tuple(worlds),
         by_source=by(lines, lambda key: key.source),
-        outside=outside(source.log, source.journal, source.journal_fault),
+        outside=beside,
+        spent=sums.amount + beside.amount,
+        spent_unknown=sums.unknown + beside.unknown,
         agrees=all(world.agrees for world in worlds),
     )
 

@@ -49,15 +49,19 @@ def first_exit(statuses: list[int]) -> int:
 
 
 class PerdureError(Exception):
-    """The root: a sentence that says what is wrong, where, and what to do."""
+    """The root: a sentence that says what is wrong, where, and what to do.
+
+    `usual_remedy` is what to do where nothing better is known.
+    """
 
     exit_status: ClassVar[int] = EXIT_BUG
     code: ClassVar[str] = "error"
+    usual_remedy: ClassVar[str] = ""
 
     def __init__(self, wrong: str, *, where: str = "", remedy: str = "") -> None:
         self.wrong = wrong
         self.where = where
-        self.remedy = remedy
+        self.remedy = remedy or self.usual_remedy
         super().__init__(wrong)
 
     def __str__(self) -> str:
@@ -155,6 +159,7 @@ class DamagedRecordError(StorageError):
     """A record does not hold what was written. Names the first bad event."""
 
     code = "damaged-record"
+    usual_remedy = "Restore the newest copy of the run."
 
 
 class EndpointUnreachableError(PerdureError):

@@ -2,43 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from perdure.base.errors import EXIT_DONE, UsageError
+from perdure.base.errors import EXIT_DONE
 from perdure.cli.arguments import Json, RunFolder
 from perdure.cli.command import PlainCommand
-
-if TYPE_CHECKING:
-    from perdure.records.budget import Budget
 
 HELP = """\
 Show the budget of a run, or change it. A change is recorded in the run for ever.
 
 What was spent stays spent: the new limits are on all that the run spends, what it
 has spent included. A run that is paused by its budget goes on when it is run again.
-`none` lifts a limit.
+`none` lifts a limit; a ceiling that is lifted is the amount. A run that somebody works
+on has to be stopped first.
 
 \b
 Example:
   perdure budget runs/first --amount 25.00
 """
 
-NONE = "none"
-
 Amount = Annotated[
-    str, typer.Option(metavar="X", help="The most to spend, in the study's currency, or `none`.")
+    str | None,
+    typer.Option(metavar="X", help="The most to spend, in the study's currency."),
 ]
 Ceiling = Annotated[
-    str,
-    typer.Option(metavar="X", help="Where spending ends, if not at the amount; or `none`."),
+    str | None,
+    typer.Option(metavar="X", help="Where spending ends, if not at the amount."),
 ]
-Calls = Annotated[str, typer.Option(metavar="N", help="The most calls to send, or `none`.")]
-Tokens = Annotated[str, typer.Option(metavar="N", help="The most tokens in and out, or `none`.")]
-Hours = Annotated[str, typer.Option(metavar="H", help="The most hours at work, or `none`.")]
+Calls = Annotated[str | None, typer.Option(metavar="N", help="The most calls to send.")]
+Tokens = Annotated[str | None, typer.Option(metavar="N", help="The most tokens in and out.")]
+Hours = Annotated[str | None, typer.Option(metavar="H", help="The most hours at work.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -49,17 +44,17 @@ def register(app: typer.Typer) -> None:
 def budget(
     folder: RunFolder,
     *,
-    amount: Amount = "",
-    ceiling: Ceiling = "",
-    calls: Calls = "",
-    tokens: Tokens = "",
-    hours: Hours = "",
+    amount: Amount = None,
+    ceiling: Ceiling = None,
+    calls: Calls = None,
+    tokens: Tokens = None,
+    hours: Hours = None,
     json: Json = False,
 ) -> int:
     """Show the budget of a run, or change it.
 
     Raises:
-        UsageError: the folder holds no run, or a limit is no number.
+        UsageError: the folder holds no run, a limit cannot be read, or they cannot stand together.
         HeldError: a process works on the run.
         DamagedRecordError: the record does not hold what was written.
         StorageError: it could not be recorded.
@@ -68,57 +63,22 @@ def budget(
     from perdure.cli.budget_view import budget_parts  # noqa: PLC0415 - heavy
     from perdure.cli.output import show, write_json  # noqa: PLC0415 - heavy
     from perdure.cli.record import opened  # noqa: PLC0415 - heavy
+    from perdure.records.registry import WorldState  # noqa: PLC0415 - heavy
+    from perdure.runner.ledger import spent_in, spent_outside  # noqa: PLC0415 - heavy
     from perdure.runner.rebudget import budget_of, change_budget  # noqa: PLC0415 - heavy
+    from perdure.study.money_flags import rebudgeted  # noqa: PLC0415 - heavy
 
     given = {"amount": amount, "ceiling": ceiling, "calls": calls, "tokens": tokens, "hours": hours}
     with opened(folder) as record:
         before, currency = budget_of(record.entry, record.log), record.entry.currency
-    after = changed(before, given)
+        outcomes = record.outcomes.values()
+        spent = sum(map(spent_in, outcomes), spent_outside(record.log))
+    after = rebudgeted(before, given)
     if after != before:
         change_budget(folder, after)
     if json:
         write_json({"before": before, "budget": after, "changed": after != before})
     else:
-        show(*budget_parts(before, after, currency))
+        is_over = all(one.state is WorldState.COMPLETED for one in outcomes)
+        show(*budget_parts(before, after, currency, spent=spent.money, is_over=is_over))
     return EXIT_DONE
-
-
-def changed(budget: Budget, given: dict[str, str]) -> Budget:
-    """Change the limits of a budget that are given; an empty text leaves one as it is.
-
-    Raises:
-        UsageError: one of them is no number above zero, and not `none`.
-
-    """
-    import msgspec  # noqa: PLC0415 - heavy
-
-    from perdure.base import money  # noqa: PLC0415 - heavy
-
-    limits: dict[str, tuple[str, Callable[[Decimal], float]]] = {
-        "amount": ("amount", money.nano),
-        "ceiling": ("ceiling", money.nano),
-        "calls": ("calls", int),
-        "tokens": ("tokens", int),
-        "hours": ("wall_s", lambda hours: float(hours * 3_600)),
-    }
-    changes: dict[str, float | None] = {}
-    for flag, text in given.items():
-        if text:
-            name, read = limits[flag]
-            whole = read is int
-            changes[name] = None if text == NONE else read(_number(flag, text, whole=whole))
-    return msgspec.structs.replace(budget, **changes)
-
-
-def _number(flag: str, text: str, *, whole: bool) -> Decimal:
-    try:
-        number = Decimal(text)
-    except InvalidOperation:
-        number = Decimal(0)
-    if not number.is_finite() or number <= 0 or (whole and number != int(number)):
-        wanted = "a whole number above zero" if whole else "a number above zero"
-        raise UsageError(
-            f"--{flag} is {wanted}, or `none`; it was given {text[:40]!r}.",
-            remedy=f"For example: --{flag} 25",
-        )
-    return number

@@ -56,8 +56,13 @@ def budget_line(budget: Budget, currency: str) -> str:
     return ", ".join(found)
 
 
-def budget_parts(before: Budget, after: Budget, currency: str) -> Iterator[RenderableType]:
-    """Draw a budget, beside the one that it replaces if it does."""
+def budget_parts(
+    before: Budget, after: Budget, currency: str, *, spent: int, is_over: bool
+) -> Iterator[RenderableType]:
+    """Draw a budget, beside the one that it replaces if it does.
+
+    `spent` is what the run spent so far, in nano-units; `is_over` says that it is complete.
+    """
     if before == after:
         rows = [list(row) for row in limits(after, currency)]
         yield table(["limit", "value"], rows, left=1)
@@ -65,27 +70,46 @@ def budget_parts(before: Budget, after: Budget, currency: str) -> Iterator[Rende
         pairs = zip(limits(before, currency), limits(after, currency), strict=True)
         rows = [[name, was, now] for (name, was), (_, now) in pairs]
         yield table(["limit", "was", "is"], rows, left=1)
-        yield paragraph("The change is recorded. `perdure run` or `perdure resume` goes on.")
+        yield paragraph(f"The change is recorded. {_what_follows(after, currency, spent, is_over)}")
     if after.unpriced_accepted:
         yield paragraph(UNPRICED)
 
 
+def _what_follows(budget: Budget, currency: str, spent: int, is_over: bool) -> str:  # noqa: FBT001
+    if is_over:
+        return "The run is complete, and spends nothing more."
+    if budget.money_max is not None and spent >= budget.money_max:
+        return f"{show(spent, currency)} are spent already: the run makes no further call."
+    return "`perdure run` or `perdure resume` goes on."
+
+
 def rungs_text(rungs: Sequence[RungAt]) -> str:
-    """Name rungs with the ticks over which each has effect."""
+    """Name rungs with the ticks over which each has effect, but for those that had none."""
     return ", ".join(
         f"{at.rung} from tick {at.tick}"
         if at.lifted is None
         else f"{at.rung} from tick {at.tick} to before tick {at.lifted}"
         for at in rungs
+        if at.lifted is None or at.lifted > at.tick
     )
 
 
 def standing_parts(
-    budget: Budget, rungs: Sequence[RungAt], worlds: Sequence[OnLadder], currency: str
+    budget: Budget, rungs: Sequence[RungAt], worlds: Sequence[OnLadder], currency: str, spent: int
 ) -> Iterator[RenderableType]:
-    """Say what a run may spend, which rungs it took, and which worlds have them on record."""
+    """Say what a run may spend, which rungs it took, and which worlds have them on record.
+
+    `spent` is what it spent in all, in nano-units.
+    """
     if line := budget_line(budget, currency):
         yield paragraph(f"Budget: {line}.")
+    if budget.money_max is not None and spent > budget.money_max:
+        over = show(spent - budget.money_max, currency)
+        yield paragraph(
+            f"The run cost {over} more than it may: a provider reported more than was reserved for "
+            "its calls, or the budget was lowered since.",
+            style="bold",
+        )
     if budget.unpriced_accepted:
         yield paragraph(UNPRICED, style="bold")
     if not rungs:

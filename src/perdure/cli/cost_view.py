@@ -35,11 +35,7 @@ def cost_table(by: str, sums: Iterable[NamedSum], currency: str) -> Table:
 def ledger_parts(ledger: Ledger, folder: str) -> Iterator[RenderableType]:
     """Draw a ledger: the total, its parts, and whether the registry agrees."""
     beside = ledger.outside
-    total = spend(
-        ledger.total.amount + beside.amount,
-        ledger.total.unknown + beside.unknown,
-        ledger.currency,
-    )
+    total = spend(ledger.spent, ledger.spent_unknown, ledger.currency)
     yield paragraph(f"Ledger of {folder}: {total}", style="bold")
     yield paragraph(f"Model: {ledger.answered_by}.")
     yield paragraph("Summed from the cost events of the record.")

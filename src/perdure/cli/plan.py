@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from perdure.base.errors import EXIT_DONE, EXIT_INVALID_STUDY, InvalidStudyError
+from perdure.base.errors import EXIT_DONE, EXIT_INVALID_STUDY, EXIT_USAGE, InvalidStudyError
 from perdure.cli.arguments import Json, StudyFile
 from perdure.cli.command import PlainCommand
 from perdure.cli.overrides import (
@@ -37,7 +37,8 @@ HELP = """\
 Show what a study would take: its worlds, its calls, their price. Spends nothing.
 
 The study file is checked in full: every problem is listed at once, with its line
-and what to write, and the exit code is 65. Flags are those of `perdure run`.
+and what to write, and the exit code is 65. It is 2 if a typical call is so dear that
+`perdure run` wants --allow-dear-calls. Flags are those of `perdure run`.
 
 --try makes the calls of one tick of one world, pays for them, and works out the
 rest from what they took. It keeps to the study's budget, and keeps no record.
@@ -76,7 +77,7 @@ def plan(
     try_one: Try = False,
     json: Json = False,
 ) -> int:
-    """Show what a study would take; the exit status is 65 if it would be refused.
+    """Show what a study would take; the exit status is that of a `perdure run` that is refused.
 
     Raises:
         InvalidStudyError: the study file has problems.
@@ -146,6 +147,8 @@ def plan(
         show(*plan_parts(asked, found, held, trial=trial, refused=refused))
     if problems:
         return EXIT_INVALID_STUDY
+    if any(part.is_dear for part in found.calls) and not allow_dear_calls:
+        return EXIT_USAGE
     return trial.exit_status if trial else EXIT_DONE
 
 

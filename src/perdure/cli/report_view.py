@@ -296,7 +296,8 @@ def _cost(report: Report) -> Iterator[RenderableType]:
         indent=2,
     )
     yield from outside_parts(cost.outside, cost.currency)
-    yield from standing_parts(report.budget, report.rungs, report.worlds, cost.currency)
+    spent = cost.total.amount + beside.amount
+    yield from standing_parts(report.budget, report.rungs, report.worlds, cost.currency, spent)
     if not cost.total.attempts:
         return
     yield cost_table("model", cost.by_model, cost.currency)

@@ -96,7 +96,8 @@ def _parts(found: Standing, folder: str, progress: Progress | None) -> Iterator[
         f"{spend(found.cost, found.unknown_costs, found.currency)}"
     )
     yield from outside_parts(found.outside, found.currency, total=_total(found))
-    yield from standing_parts(found.budget, found.rungs, found.worlds, found.currency)
+    spent = found.cost + found.outside.amount
+    yield from standing_parts(found.budget, found.rungs, found.worlds, found.currency, spent)
     if progress is not None:
         yield paragraph(f"Now: {pace_text(progress)}")
     yield paragraph("")

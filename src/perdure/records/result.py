@@ -25,7 +25,7 @@ class RunResult(Record):
 
 
 class Progress(Record):
-    """A run at one moment. Rates are over the life of the process; `left_s` is an estimate.
+    """A run at one moment. Rates are over all sittings; `left_s` is an estimate.
 
     `turns` are those of closed ticks; `calls` and `cost` are of every call that ended, open ticks
     included. `elapsed_s` is the time of this sitting, `worked_s` that of all sittings.

@@ -68,8 +68,8 @@ class Foreseen(Record):
 def foresee(budget: Budget, found: Forecast) -> Foreseen:
     """Hold a forecast against a budget.
 
-    `starts` is false if not even the first tick with calls fits: its expected cost, its calls or
-    their tokens, or the most that one call may cost, are above a limit.
+    `starts` is false if not even the first tick with calls fits: its expected cost, calls or
+    tokens, or the most that one call may cost, are above a limit.
     """
     limits = []
     if budget.amount is not None and budget.money_max is not None:
@@ -99,11 +99,11 @@ def _starts(budget: Budget, found: Forecast, rungs: tuple[RungExpected, ...]) ->
     if not found.ticks:
         return True
     first = found.ticks[0]
-    each = max(part.input_tokens + part.output_tokens for part in found.calls)
+    calls = math.ceil(round(first.turns + first.reflections, 6))
     dearest = max(part.worst_cost or 0 for part in found.calls)
     pauses = any(one.rung is Rung.PAUSE and one.tick == first.tick for one in rungs)
-    too_few = budget.calls is not None and budget.calls < math.floor(first.turns)
-    too_short = budget.tokens is not None and budget.tokens < math.floor(first.turns) * each
+    too_few = budget.calls is not None and budget.calls < calls
+    too_short = budget.tokens is not None and budget.tokens < calls * found.call_tokens
     too_dear = budget.money_max is not None and budget.money_max < dearest
     return not (pauses or too_few or too_short or too_dear)
 

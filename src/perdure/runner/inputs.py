@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 import msgspec
 
 from perdure.records.persona import Persona
 from perdure.records.study import Study
+from perdure.records.usage import Price, PriceTier
 from perdure.runner.edits import differences
 from perdure.study.identity import inputs_of
 
@@ -44,7 +46,24 @@ def what_moved(then: Asked, now: Asked, name: str) -> Iterable[str]:
     was, found = inputs_of(then.study).get(name), inputs_of(now.study).get(name)
     if name == "scenarios":
         was, found = _by_part(then.study), _by_part(now.study)
+    if name == "prices":
+        was, found = _in_units(was), _in_units(found)
     return differences(was, found)
+
+
+def _in_units(prices: object) -> object:
+    """Give prices as a study file has them: in units of the currency, not in nano-units."""
+    if isinstance(prices, dict):
+        return {key: _in_units(value) for key, value in prices.items()}
+    if isinstance(prices, list | tuple):
+        return [_in_units(value) for value in prices]
+    if isinstance(prices, PriceTier):
+        return _in_units(msgspec.structs.asdict(prices) | {"over": f"{prices.over} tokens"})
+    if isinstance(prices, Price):
+        return _in_units(msgspec.structs.asdict(prices))
+    if isinstance(prices, bool) or not isinstance(prices, int):
+        return prices
+    return Decimal(prices).scaleb(-9).normalize()
 
 
 def holds_out_the_same(then: Asked, now: Asked) -> bool:

@@ -36,8 +36,8 @@ def progress(
 ) -> Progress:
     """Compute a moment of a run from where its worlds stand. Pure.
 
-    The time left is what the ticks so far took, over the ticks still to come; absent before any
-    tick has closed.
+    Rates are over all sittings, as turns and ticks are. The time left is what the ticks so far
+    took, over the ticks still to come; absent before any tick has closed.
     """
     ticks = sum(world.horizon for world in worlds)
     closed = sum(outcome.tick + 1 for outcome in outcomes)
@@ -48,7 +48,7 @@ def progress(
         ticks=ticks,
         ticks_closed=closed,
         turns=turns,
-        turns_per_s=turns / elapsed_s if elapsed_s > 0 else 0.0,
+        turns_per_s=turns / worked_s if worked_s > 0 else 0.0,
         calls=calls,
         in_flight=in_flight,
         retries=retries,
@@ -57,7 +57,7 @@ def progress(
         currency=currency,
         elapsed_s=elapsed_s,
         worked_s=worked_s,
-        left_s=elapsed_s * (ticks - closed) / closed if closed else None,
+        left_s=worked_s * (ticks - closed) / closed if closed else None,
         pid=os.getpid(),
     )
 

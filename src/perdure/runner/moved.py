@@ -24,6 +24,7 @@ from perdure.study.findings import suggestion
 # Each compared thing, and why a run cannot be forced past it; empty where it can.
 _OTHER_WORLDS = "it makes other worlds"
 NEVER: dict[str, str] = {
+    "name": "",
     "brief": "",
     "ontology": "",
     "questions": "",

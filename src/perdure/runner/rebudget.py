@@ -31,10 +31,23 @@ def require_sound(budget: Budget) -> None:
 
     """
     amount, ceiling = budget.amount, budget.ceiling
+    if budget.unpriced_accepted and (amount, ceiling) != (None, None):
+        raise UsageError(
+            "No amount can hold where unpriced calls are accepted.",
+            remedy="Give --calls or --tokens; what the calls cost is unknown.",
+        )
+    if 0 in {amount, ceiling}:
+        raise UsageError(
+            "With a budget of 0 nothing could be called.", remedy="Give what may be spent."
+        )
+    if ceiling is not None and amount is None:
+        raise UsageError(
+            "A ceiling needs an amount beside it.", remedy="Give --amount; it is the ceiling too."
+        )
     if amount is not None and ceiling is not None and ceiling < amount:
         raise UsageError(
             "The ceiling is below the amount.",
-            remedy="Give a higher --ceiling, or `--ceiling none`: it is then the amount.",
+            remedy="Give a higher --ceiling too, or `--ceiling none`: it is then the amount.",
         )
     if budget.unpriced_accepted and budget.calls is None and budget.tokens is None:
         raise UsageError(

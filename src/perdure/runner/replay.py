@@ -18,6 +18,7 @@ import msgspec
 from perdure.agent import AGENT_VERSION, Agent
 from perdure.base.errors import (
     PluginError,
+    UsageError,
 )
 from perdure.closure import SourceError, compare
 from perdure.inference.host import HostStats
@@ -57,6 +58,7 @@ from perdure.runner.port import TickOpened
 from perdure.runner.vectors import unpack
 from perdure.runner.world_run import WorldRun
 from perdure.study.identity import header_as
+from perdure.trace.forced import study_in_force
 from perdure.trace.reader import RunReader
 from perdure.world import World
 
@@ -117,7 +119,7 @@ def replay(folder: Path, *, study_file: Path | None = None) -> Replayed:
         worlds = tuple(
             asyncio.run(_replay_world(driven, world.world_id))
             for world in reader.worlds
-            if reader.has(world.world_id)
+            if reader.head(world.world_id) is not None
         )
         replayed = Replayed(run_id=reader.entry.run_id, worlds=worlds)
         if all(world.divergence is None or world.divergence.forced for world in worlds):
@@ -231,9 +233,10 @@ def _causes(driven: _Driven) -> tuple[str, ...]:
         reader.header(world.world_id) for world in reader.worlds if reader.has(world.world_id)
     ]
     own = [name for one in headers for name in (one.agent.agent, one.scenario.world)]
+    study = msgspec.json.decode(study_in_force(reader.entry, reader.log), type=Study)
     try:
-        now = code_at(driven.folder, own)
-    except (PluginError, SourceError):
+        now = code_at(driven.folder, own, study.files)
+    except (PluginError, SourceError, UsageError):
         return (_EITHER,)
     forced = [row.fingerprint for row in driven.forces]
     then = [code for code in (reader.entry.fingerprint, *forced) if code is not None]

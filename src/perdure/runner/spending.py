@@ -51,7 +51,6 @@ from perdure.study.identity import Cell
 
 REMEDY = "Closed ticks are kept. Raise it with `perdure budget DIR {flag} X`, then run again."
 _FLAGS = {
-    Limit.MONEY: "--amount",
     Limit.CALLS: "--calls",
     Limit.TOKENS: "--tokens",
     Limit.WALL: "--hours",
@@ -80,8 +79,8 @@ class Spending:
     """What a run has spent and may still spend. On one event loop.
 
     `prospect` says what a tick of a world is taken to need. `worked_s` is how long earlier sittings
-    were at work. A run that its budget paused already, for the cause `rested`, stays so until the
-    budget is raised.
+    were at work, `call_tokens` what a call is taken to use before any was made. A run that its
+    budget paused already, for the cause `rested`, stays so until the budget is raised.
     """
 
     def __init__(
@@ -95,6 +94,7 @@ class Spending:
         currency: str,
         clock: Clock,
         worked_s: float = 0.0,
+        call_tokens: float = 0.0,
         rested: str = "",
     ) -> None:
         self._standing = standing
@@ -105,6 +105,7 @@ class Spending:
         self._currency = currency
         self._clock = clock
         self._began_s = clock.now_s() - worked_s
+        self._call_tokens = call_tokens
         self._cause = rested if self.is_paused else ""
         self._is_halted = bool(self._cause)
 
@@ -146,11 +147,9 @@ class Spending:
     @property
     def cause(self) -> str:
         """Why the run is paused, as a sentence that says what to do."""
-        spent = self._host.reservations.settled.money
         if self._cause:
             return self._cause
-        told = f"The run is paused by its budget, {self._limits()}; {self._show(spent)} are spent."
-        return f"{told} {REMEDY.format(flag='--amount')}"
+        return f"The run is paused by its budget, {self._limits()}. {self._remedy(Limit.MONEY)}"
 
     def recalled(self, report: TickReport, noted: WorldOutcome) -> None:
         """Count what a world's record says was spent beyond what was noted, and learn from it."""
@@ -181,7 +180,7 @@ class Spending:
         crossed = beyond(
             self.budget,
             calls=settled.calls + reserved.calls + counted,
-            tokens=settled.tokens + reserved.tokens + bool(counted),
+            tokens=settled.tokens + math.ceil(self._tokens_a_call() * (reserved.calls + counted)),
             wall_s=self.worked_s,
         )
         open_calls = self._estimates.calls(reservations.open).money
@@ -194,8 +193,9 @@ class Spending:
         )
         rows = decide(self._standing, seen)
         then = reduce(after, rows, self._standing)
-        is_judged_anew = not self.is_paused or self.budget != self._standing.judged
-        if Rung.PAUSE in then.taken and is_judged_anew:
+        # Why an earlier sitting was paused is not known if it was killed before it could say so.
+        holds = self.is_paused and self._cause and self.budget == self._standing.judged
+        if Rung.PAUSE in then.taken and not holds:
             self._cause = self._why(seen)
         return rows
 
@@ -204,7 +204,7 @@ class Spending:
         self._is_halted = True
         left = "is used up" if limit is Limit.WALL else "has no room for the next call"
         told = f"The budget, {self._limits()}, {left}."
-        self._cause = f"{told} {REMEDY.format(flag=_FLAGS[limit])}"
+        self._cause = f"{told} {self._remedy(limit)}"
         return at_ceiling(self._standing, tick, of_money=limit is Limit.MONEY)
 
     def take(self, row: LogPayload) -> None:
@@ -246,13 +246,23 @@ class Spending:
         if seen.beyond:
             limit = {"calls": Limit.CALLS, "tokens": Limit.TOKENS, "time": Limit.WALL}[seen.beyond]
             told = f"The next round, tick {seen.tick}, does not fit into the budget"
-            return f"{told}, {self._limits()}. {REMEDY.format(flag=_FLAGS[limit])}"
-        needed = seen.committed + seen.least
+            return f"{told}, {self._limits()}. {self._remedy(limit)}"
+        spent = self._host.reservations.settled.money
+        needed = seen.spent - spent + seen.committed + seen.least
         told = (
-            f"The next round, tick {seen.tick}, is expected to take {self._show(needed)} at least;"
-            f" {self._show(seen.spent)} of the budget, {self._limits()}, are spent."
+            f"When tick {seen.tick} was to open, {self._show(spent)} were spent, and what was under"
+            f" way and the tick were expected to take {self._show(needed)} more at least: too much"
+            f" for the budget, {self._limits()}."
         )
-        return f"{told} {REMEDY.format(flag='--amount')}"
+        return f"{told} {self._remedy(Limit.MONEY)}"
+
+    def _remedy(self, limit: Limit) -> str:
+        money = "--amount" if self.budget.ceiling is None else "--ceiling"
+        return REMEDY.format(flag=_FLAGS.get(limit, money))
+
+    def _tokens_a_call(self) -> float:
+        settled = self._host.reservations.settled
+        return settled.tokens / settled.calls if settled.tokens else self._call_tokens
 
     def _limits(self) -> str:
         budget = self.budget
@@ -312,10 +322,8 @@ async def hold_to_budget(
     closed = (spent_in(world) for world in noted if world is not None)
     spent = sum(closed, spent_outside(log)) + await host.take_stock()
     host.reservations = Reservations(ceilings_of(standing.budget, worked_s), spent, clock)
-    typical = {
-        (part.role, part.purpose): part.typical_cost
-        for part in forecast(study, tuple(cells), personas=personas).calls
-    }
+    found = forecast(study, tuple(cells), personas=personas)
+    typical = {(part.role, part.purpose): part.typical_cost for part in found.calls}
     return Spending(
         standing=standing,
         host=host,
@@ -325,5 +333,6 @@ async def hold_to_budget(
         currency=study.currency,
         clock=clock,
         worked_s=worked_s,
+        call_tokens=found.call_tokens,
         rested=rested(log),
     )

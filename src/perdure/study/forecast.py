@@ -104,6 +104,11 @@ class Forecast(Record):
     seconds_worst: float | None = None
     own_parts: bool = False
 
+    @property
+    def call_tokens(self) -> float:
+        """How many tokens a call uses on average."""
+        return self.tokens / self.calls_total if self.calls_total else 0.0
+
 
 class Pace(Record):
     """How fast calls were made, measured: seconds that one call takes, and at most in flight."""

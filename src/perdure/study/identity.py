@@ -45,6 +45,7 @@ def world_id(scenario_hash: str, replicate_seed: int, population_hash: str) -> s
 def inputs_of(study: Study) -> dict[str, object]:
     """Give each input that a study itself states, in the form in which it is hashed."""
     return {
+        "name": study.name,
         "brief": study.brief,
         "ontology": study.ontology,
         "questions": study.questions,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
 import msgspec
 
 from perdure.base.errors import UsageError
@@ -9,10 +12,22 @@ from perdure.records.budget import Budget
 from perdure.records.usage import Price
 from perdure.study import schema
 from perdure.study.findings import Findings, quoted
-from perdure.study.kinds import Money
+from perdure.study.kinds import Money, ScalarKind
 from perdure.study.nodes import Scalar
 
+NONE = "none"
 _PARTS = 2
+_SECONDS = 3_600
+# The limits by name: the field of a budget, how a study file writes it, and the unit of that.
+_LIMITS: dict[str, tuple[str, Any, int]] = {
+    "amount": ("amount", schema.AMOUNT.kind, 1),
+    "ceiling": ("ceiling", schema.CEILING.kind, 1),
+    "calls": ("calls", schema.CALLS.kind, 1),
+    "tokens": ("tokens", schema.TOKENS.kind, 1),
+    "hours": ("wall_s", schema.HOURS.kind, _SECONDS),
+}
+
+T = TypeVar("T")
 
 
 def budgeted(budget: Budget, given: str) -> Budget:
@@ -38,6 +53,26 @@ def budgeted(budget: Budget, given: str) -> Budget:
             remedy="Give less, or raise `ceiling` in the study.",
         )
     return msgspec.structs.replace(budget, amount=amount)
+
+
+def rebudgeted(budget: Budget, given: Mapping[str, str | None]) -> Budget:
+    """Change the limits of a budget that are given, by name, as a study file would write them.
+
+    None leaves a limit as it is, and the text `none` lifts it.
+
+    Raises:
+        UsageError: one of them cannot be read.
+
+    """
+    changes: dict[str, float | None] = {}
+    for name, text in given.items():
+        if text is not None:
+            place, kind, unit = _LIMITS[name]
+            is_none = text == NONE
+            changes[place] = (
+                None if is_none else _read(f"--{name}", text, kind, f", or `{NONE}`") * unit
+            )
+    return msgspec.structs.replace(budget, **changes)
 
 
 def price_given(given: str) -> Price:
@@ -72,10 +107,13 @@ def price_as_given(given: str) -> str:
 
 
 def _amount(flag: str, given: str, kind: Money) -> int:
-    amount = kind.read_text(given, Scalar(0, flag), Findings(""))
-    if amount is None:
+    return _read(flag, given, kind, ", with at most nine decimals")
+
+
+def _read(flag: str, given: str, kind: ScalarKind[T], more: str) -> T:
+    value = kind.read_text(given.strip(), Scalar(0, flag), Findings(""))
+    if value is None:
         raise UsageError(
-            f"{flag} {quoted(given)} is not an amount.",
-            remedy=f"Give {kind.shown}, with at most nine decimals.",
+            f"{flag} {quoted(given)} cannot be read.", remedy=f"Give {kind.shown}{more}."
         )
-    return amount
+    return value

@@ -21,7 +21,8 @@ def read_budget(study: Section) -> Budget:
     _check_unpriced(section)
     _check_ladder(section, ladder)
     limits = (schema.AMOUNT, schema.CALLS, schema.TOKENS, schema.HOURS)
-    if section.sound and not any(section.present(field) for field in limits):
+    is_empty = not any(section.present(field) for field in (*limits, schema.UNPRICED))
+    if section.sound and is_empty:
         section.found.add(
             section.line, "The budget limits nothing.", "Write `amount:`, or leave it out."
         )
@@ -81,7 +82,8 @@ def _check_ladder(section: Section, ladder: Section) -> None:
         section.wrong(schema.LADDER_FIELD, wrong, "Write `amount:`, or leave the ladder out.")
     rungs = (schema.WARN, schema.FREEZE, schema.SUBSAMPLE)
     for lower, higher in pairwise(rungs):
-        if ladder.get(lower) > ladder.get(higher):
+        is_read = all(ladder.has(one) or not ladder.present(one) for one in (lower, higher))
+        if is_read and ladder.get(lower) > ladder.get(higher):
             wrong = (
                 f"`{ladder.trail}.{lower.key}` ({ladder.get(lower):g}) comes after "
                 f"`{higher.key}` ({ladder.get(higher):g})."

@@ -54,7 +54,6 @@ def translate(error: apsw.Error, path: Path, system_errno: int = 0) -> PerdureEr
         ours = DamagedRecordError(
             f"The file does not hold what was written ({said}).",
             where=where,
-            remedy="Restore it from a copy, or leave this world out.",
         )
     elif isinstance(error, apsw.BusyError | apsw.LockedError):
         ours = HeldError(

@@ -44,6 +44,7 @@ from perdure.trace.run_log import StoredLog, read_log
 from perdure.trace.schema import PARTITION, REGISTRY
 from perdure.trace.sittings import last_end
 from perdure.trace.verify_claims import (
+    MISSING,
     wrong_end,
     wrong_header,
     wrong_outcome,
@@ -246,13 +247,17 @@ class RunReader:
         return self._header(self._world(world_id))
 
     def head(self, world_id: str) -> Head | None:
-        """Give where a world's record says that it ends; None if it has none.
+        """Give where a world's record says that it ends; None if it has none yet.
 
         Raises:
-            DamagedRecordError: it cannot be read.
+            DamagedRecordError: it cannot be read, or is missing though it was there.
 
         """
-        return read_head(self.partition(world_id))[0] if self.has(world_id) else None
+        if self.has(world_id):
+            return read_head(self.partition(world_id))[0]
+        if self._world(world_id).witness is not None:
+            raise DamagedRecordError(MISSING, where=world_id)
+        return None
 
     def events(self, world_id: str, kinds: Collection[str] | None = None) -> Iterator[Event]:
         """Go through a world's events in order: all, or those of some kinds. None if not started.

@@ -68,7 +68,6 @@ def read_head(database: Database) -> tuple[Head, LogHead]:
         raise DamagedRecordError(
             f"The partition says that it ends at seq {seq}, and its events end at {last}.",
             where=f"{database.path.stem}:{min(last, seq) + 1}",
-            remedy="Restore the newest copy of the run.",
         )
     head = Head(seq=seq, chain=chain.hex(), content=content, digest=digest.hex(), tick=tick)
     return head, LogHead(seq=log_seq, chain=log_chain.hex())

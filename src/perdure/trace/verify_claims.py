@@ -29,6 +29,9 @@ from perdure.records.registry import (
 from perdure.records.scenario import Header, Scenario, Variant
 from perdure.trace.sittings import last_end
 
+# Of a world whose record is gone.
+MISSING = "Its record is missing, though events of it were acknowledged."
+
 _SEED_BYTES = 8
 _ID_DIGITS = 12
 

@@ -17,6 +17,7 @@ from perdure.trace.rows import read_head, read_header, read_rows
 from perdure.trace.rules import Tally, cited
 from perdure.trace.run_log import StoredLog
 from perdure.trace.rungs import Rungs, unlogged_rung
+from perdure.trace.verify_claims import MISSING
 from perdure.trace.verify_registry import Finding
 from perdure.trace.walk import Walker, walked
 
@@ -129,7 +130,7 @@ def _findings(where: str, wrong: str | None) -> tuple[Finding, ...]:
 def _wrongly_absent(known: Known) -> str | None:
     if known.witness is None and (known.outcome is None or known.outcome.tick < 0):
         return None
-    return "Its record is missing, though events of it were acknowledged."
+    return MISSING
 
 
 def _missing(database: Database, names: tuple[str, ...], seen: set[str]) -> str | None:

@@ -110,7 +110,6 @@ class Walker:
             raise DamagedRecordError(
                 "Another event was acknowledged here than the one that is stored.",
                 where=f"{self.world_id}:{self.seq}",
-                remedy="Restore the newest copy of the run.",
             )
 
     def _damage_of(self, row: Row) -> DamagedRecordError:
@@ -136,7 +135,6 @@ class Walker:
         return DamagedRecordError(
             f"The event is damaged: {wrong}.",
             where=f"{self.world_id}:{place}",
-            remedy="Restore the newest copy of the run.",
         )
 
 

@@ -253,11 +253,9 @@ class RunReader:
             DamagedRecordError: it cannot be read, or is missing though it was there.
 
         """
-        if self.has(world_id):
-            return read_head(self.partition(world_id))[0]
-        if self._world(world_id).witness is not None:
-            raise DamagedRecordError(MISSING, where=world_id)
-        return None
+        if not self._has_record(self._world(world_id)):
+            return None
+        return read_head(self.partition(world_id))[0]
 
     def events(self, world_id: str, kinds: Collection[str] | None = None) -> Iterator[Event]:
         """Go through a world's events in order: all, or those of some kinds. None if not started.
@@ -270,7 +268,7 @@ class RunReader:
         """
         world = self._world(world_id)
         witness = world.witness
-        if witness is None and not self.has(world_id):
+        if not self._has_record(world):
             return
         self._header(world)
         database = self.partition(world_id)
@@ -342,6 +340,14 @@ class RunReader:
 
     def _world(self, world_id: str) -> StoredWorld:
         return read_world(self._registry, world_id)
+
+    def _has_record(self, world: StoredWorld) -> bool:
+        name = world.entry.world_id
+        if self.has(name):
+            return True
+        if world.witness is not None:
+            raise DamagedRecordError(MISSING, where=name)
+        return False
 
     def _header(self, world: StoredWorld) -> Header:
         name = world.entry.world_id

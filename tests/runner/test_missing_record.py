@@ -1,0 +1,39 @@
+"""P3: a run whose records are missing is not begun again beside what was acknowledged of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.support.commands import commands
+from tests.support.sample_study import PEOPLE, SAMPLE
+
+from perdure.base.errors import EXIT_DONE, EXIT_STORAGE
+
+
+@pytest.fixture(scope="module", params=["tick.after-witness:6", ""], ids=["killed", "complete"])
+def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a run of four worlds that was killed, or came to its end, with one record missing."""
+    place = tmp_path_factory.mktemp("missing")
+    (place / "study.yaml").write_text(SAMPLE)
+    (place / "people.csv").write_text(PEOPLE)
+    kill = {"PERDURE_CRASH_AT": request.param} if request.param else {}
+    begun = ("run", place / "study.yaml", "--out", place / "run", "--quiet")
+    (said,) = commands(begun, **kill)
+    assert said.status == (-9 if kill else EXIT_DONE), said
+    path = min((place / "run" / "worlds").glob("*.db"))
+    for file in path.parent.glob(f"{path.name}*"):
+        file.unlink()
+    return place / "run"
+
+
+@pytest.mark.parametrize("command", ["resume", "export", "replay", "report", "ledger", "verify"])
+def test_a_record_that_is_missing_is_named(run: Path, command: str) -> None:
+    """74 and the world, from every command that would rest on it; nothing is made in its place."""
+    before = sorted(path.name for path in (run / "worlds").iterdir())
+    (said,) = commands((command, run, "--json"))
+    assert said.status == EXIT_STORAGE, said
+    assert "record is missing, though events of it were acknowledged" in said.out
+    assert {name.partition("-")[0] for name in before} == {
+        path.name.partition("-")[0] for path in (run / "worlds").iterdir()
+    }

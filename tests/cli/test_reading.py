@@ -188,7 +188,9 @@ def test_plan_says_what_a_run_would_refuse(perdure, study_file):
 def test_plan_warns_of_dear_calls(perdure, study_file):
     """A typical call above one unit of the currency is named, and refused without a flag."""
     flags = (*HTTP, "--price", "100000,100000")
-    assert "--allow-dear-calls" in perdure("plan", study_file, *flags).out
+    said = perdure("plan", study_file, *flags)
+    assert (said.status, perdure("plan", study_file, *flags, "--allow-dear-calls").status) == (2, 0)
+    assert "--allow-dear-calls" in said.out
     said = perdure("run", study_file, "--out", study_file.parent / "run", *flags)
     assert said.status == 2
     assert "costs" in said.err

@@ -24,6 +24,7 @@ from perdure.records.registry import (
     CallsLost,
     RungLifted,
     RungTaken,
+    RunPaused,
     WorldState,
 )
 from perdure.records.request import (
@@ -232,6 +233,11 @@ async def _log(ran: Ran, row: BudgetChanged) -> None:
     ("budget", "less", "flag"),
     [
         (Budget(amount=FULL_COST // 2), Budget(amount=10), "--amount"),
+        (
+            Budget(amount=FULL_COST // 2, ceiling=FULL_COST // 2 + 1),
+            Budget(amount=10, ceiling=11),
+            "--ceiling",
+        ),
         (Budget(calls=15), Budget(calls=10), "--calls"),
         (Budget(tokens=2_000), Budget(tokens=10), "--tokens"),
     ],
@@ -244,9 +250,13 @@ def test_a_run_again_says_why_it_is_paused_as_it_did(budget: Budget, less: Budge
     assert ran.result.exit_status == third.result.exit_status == EXIT_PAUSED
     assert flag in ran.result.cause
     assert ran.result.cause == again.result.cause == third.result.cause
+    # Killed before it could say so, it says so when it is run again.
+    assert isinstance(third.run.log.pop().payload, RunPaused)
+    fourth = run_in_memory(campaign(budget), model, after=third)
+    assert flag in fourth.result.cause
     # A change that does not help is judged anew: the cause is one of the budget in force.
-    asyncio.run(_log(third, BudgetChanged(budget=less)))
-    changed = run_in_memory(campaign(budget), model, after=third)
+    asyncio.run(_log(fourth, BudgetChanged(budget=less)))
+    changed = run_in_memory(campaign(budget), model, after=fourth)
     assert changed.result.exit_status == EXIT_PAUSED
     assert flag in changed.result.cause
     assert changed.result.cause != ran.result.cause

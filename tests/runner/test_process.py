@@ -201,7 +201,7 @@ def test_another_price_is_refused_and_may_be_forced(server: MisbehavingServer, t
     assert refused.returncode == 78
     error = json.loads(said)["error"]
     assert error["moved"] == ["prices"]
-    assert error["wrong"].count("output was ") == 2
+    assert error["wrong"].count("output was 0.6 and is 1.2") == 2
     assert "--force prices" in error["remedy"]
     forced = start(server, out, *dearer, "--force", "prices")
     said, _ = forced.communicate(timeout=60)

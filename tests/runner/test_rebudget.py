@@ -77,7 +77,16 @@ def test_an_edited_budget_is_refused_and_names_the_command(tmp_path: Path) -> No
     assert caught.value.moved == ("budget",)
 
 
-@pytest.mark.parametrize("budget", [Budget(amount=2, ceiling=1), Budget(unpriced_accepted=True)])
+@pytest.mark.parametrize(
+    "budget",
+    [
+        Budget(amount=2, ceiling=1),
+        Budget(amount=0),
+        Budget(ceiling=1),
+        Budget(unpriced_accepted=True),
+        Budget(unpriced_accepted=True, calls=1, amount=1),
+    ],
+)
 def test_a_budget_that_no_study_could_have_is_refused(tmp_path: Path, budget: Budget) -> None:
     """Nothing is recorded of it."""
     assert runner.run(config_of(tmp_path, "calls: 60")).exit_status == EXIT_PAUSED

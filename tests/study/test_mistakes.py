@@ -158,6 +158,7 @@ MISTAKES = [
         ("{amount: 5, ladder: {warn: 0.96}}", "warn` (0.96) comes after `freeze` (0.95)"),
         ("{amount: 5, ladder: {freeze: 0.7}}", "warn` (0.8) comes after `freeze` (0.7)"),
         ("{amount: 5, ladder: {freeze: 1.2}}", "freeze` (1.2) comes after `subsample` (1)"),
+        ("{amount: 5, ladder: {warn: 2, freeze: x}}", "`budget.ladder.freeze` is `x`"),
         ("{amount: 5, ladder: {warn: 0}}", "`budget.ladder.warn` is `0`"),
         ("{amount: 5, ladder: {share: 0}}", "share` is 0, so nobody would be active"),
         ("{amount: 5, ladder: {share: 1.1}}", "`budget.ladder.share` is `1.1`"),

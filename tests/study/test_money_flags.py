@@ -31,7 +31,8 @@ def test_what_is_given_is_changed_and_nothing_else(
 
 @pytest.mark.parametrize("name", ["amount", "ceiling", "calls", "tokens", "hours"])
 @pytest.mark.parametrize(
-    "text", ["", " ", "1e30", "1_000", "\u0663", "-1", "nan", "NONE", "1.00000000000000000001", "1" * 30]
+    "text",
+    ["", " ", "1e30", "1_000", "\u0663", "-1", "nan", "NONE", "1.00000000000000000001", "1" * 30],
 )
 def test_what_no_study_could_have_is_refused(name: str, text: str) -> None:
     """The flag is named, with what to write in its place."""

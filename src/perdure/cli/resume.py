@@ -17,7 +17,8 @@ with the run's registry. If anything that decides the run moved, everything that
 moved is named, with its old and new value, and nothing is done (exit code 78).
 --force NAME goes on past one of them; this is recorded, and marks the results for
 ever. From then on the run is compared with what it was forced to. What makes other
-worlds (population, scenarios, seeds) cannot be forced. A finished run is left alone.
+worlds (population, scenarios, seeds) cannot be forced. A finished run is left alone
+if nothing moved.
 
 \b
 Example:

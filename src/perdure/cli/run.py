@@ -54,8 +54,8 @@ is refused. It is always safe to repeat. The model is the study's own unless
 --model says otherwise; the baseline is a rule, free and offline. A model whose
 price is not known is refused: see docs/budget.md.
 
-If something moved that decides an unfinished run, all of it is named and nothing is
-done (exit code 78). --force NAME goes on past one of them, as in `perdure resume`.
+If something moved that decides a run which has begun, all of it is named and nothing
+is done (exit code 78). --force NAME goes on past one of them, as in `perdure resume`.
 
 Ctrl-C finishes the open ticks and pauses (exit code 75); a second one stops at
 once. Closed ticks are kept either way. Progress goes to standard error.

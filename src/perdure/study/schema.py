@@ -288,10 +288,10 @@ SHA256 = Field(
 INPUT = Field("input", Money(), "Per million input tokens.", required=True)
 OUTPUT = Field("output", Money(), "Per million output tokens.", required=True)
 CACHE_READ = Field(
-    "cache_read", Money(), "Per million tokens read from a cache.", default="unknown"
+    "cache_read", Money(), "Per million tokens read from a cache.", default="that of input"
 )
 CACHE_WRITE = Field(
-    "cache_write", Money(), "Per million tokens written to a cache.", default="unknown"
+    "cache_write", Money(), "Per million tokens written to a cache.", default="that of input"
 )
 PRICE_GROUP = Group(
     "price",

@@ -3,11 +3,12 @@
 import math
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from perdure.analysis.spread import spread
 
+PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 SHARES = st.lists(st.integers(0, 40).map(lambda count: count / 40), min_size=3, max_size=12)
 
 
@@ -83,6 +84,7 @@ def test_identical_worlds_have_a_spread_of_exactly_zero():
         assert found.mean == found.least == found.most == count / 41
 
 
+@PATIENT
 @given(SHARES)
 def test_mean_and_interval_lie_where_they_must(values):
     """The mean is between the extremes, and the interval is around it and has a width."""
@@ -98,6 +100,7 @@ def test_mean_and_interval_lie_where_they_must(values):
         assert low < high
 
 
+@PATIENT
 @given(SHARES, st.randoms(use_true_random=False))
 def test_the_order_of_seeds_is_of_no_matter(values, chance):
     """Mean, spread and interval are those of the set of worlds."""
@@ -106,6 +109,7 @@ def test_the_order_of_seeds_is_of_no_matter(values, chance):
     assert spread(shuffled, len(values), floor=0.0) == spread(values, len(values), floor=0.0)
 
 
+@PATIENT
 @given(SHARES, st.integers(2, 4))
 def test_the_same_worlds_again_tell_nothing_new(values, times):
     """Every world run several times more, with the same answers, leaves the interval as it was."""
@@ -115,6 +119,7 @@ def test_the_same_worlds_again_tell_nothing_new(values, times):
     assert (again.low, again.high) == pytest.approx((once.low, once.high))
 
 
+@PATIENT
 @given(SHARES)
 def test_fewer_effective_replicates_never_narrow_an_interval(values):
     """What repeats itself makes the mean less well known."""

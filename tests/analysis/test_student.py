@@ -4,7 +4,7 @@ import math
 from statistics import NormalDist
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perdure.analysis.student import t_quantile
@@ -32,12 +32,14 @@ def test_it_is_the_printed_one(asked, printed):
     assert t_quantile(*asked) == pytest.approx(printed, abs=5e-4)
 
 
+@settings(deadline=None)
 @given(st.floats(0.01, 0.999))
 def test_one_degree_of_freedom_is_cauchy(confidence):
     """With one degree of freedom it has a closed form of its own: a tangent."""
     assert t_quantile(confidence, 1) == pytest.approx(math.tan(math.pi * confidence / 2))
 
 
+@settings(deadline=None)
 @given(st.floats(0.5, 0.999), st.integers(1, 60))
 def test_more_freedom_comes_nearer_to_the_normal(confidence, freedom):
     """It falls with every degree of freedom, and stays above the normal's."""

@@ -19,7 +19,7 @@ _THAT_CHANGE = frozenset({Rung.FREEZE, Rung.SUBSAMPLE})
 
 
 class SeedNote(Record):
-    """What to know of one seed."""
+    """What to know of one seed. A world's cause is told with the world."""
 
     seed: int
     world_id: str
@@ -75,7 +75,6 @@ class SeedWorld(Record):
     state: WorldState
     tick: int
     horizon: int
-    cause: str
     digest: str
     rungs: tuple[RungAt, ...]
 
@@ -105,7 +104,6 @@ def seed_world(world: WorldEntry, outcome: WorldOutcome | None, *, tick: int) ->
         state=known.state,
         tick=tick,
         horizon=world.horizon,
-        cause=known.cause,
         digest=known.digest,
         rungs=known.rungs,
     )
@@ -198,5 +196,4 @@ def _standing(world: SeedWorld) -> str:
     if world.state is WorldState.NOT_STARTED and world.tick < 0:
         return "not started"
     state = WorldState.PARTIAL if world.state is WorldState.NOT_STARTED else world.state
-    said = f"{state} with {world.tick + 1} of {world.horizon} ticks closed"
-    return f"{said}: {world.cause}" if world.cause else said
+    return f"{state} with {world.tick + 1} of {world.horizon} ticks closed"

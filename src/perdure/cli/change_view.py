@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from perdure.analysis.change import Change
 from perdure.analysis.difference import Difference
-from perdure.cli.figures import count, points
+from perdure.cli.figures import count, plural, points
 from perdure.cli.spread_view import Place, lines_of, note_parts, spread_tables
 from perdure.cli.tables import fits, heading, paragraph, table
 
@@ -52,8 +52,8 @@ def difference_parts(
         for one in mine:
             if same_throughout(one):
                 yield paragraph(
-                    f"{one.scenario}, tick {one.tick}: with each seed, everyone who was scored "
-                    f"under both answered the same as under {reference}.",
+                    f"{one.scenario}, tick {one.tick}: everyone who was scored under both answered "
+                    f"the same as under {reference}, with {_each(len(one.seeds))}.",
                     indent=2,
                 )
         yield from note_parts([place for place in places if _has_several(place)], "tick")
@@ -63,6 +63,10 @@ def difference_parts(
 def same_throughout(difference: Difference) -> bool:
     """Say whether nobody answered otherwise, with any seed."""
     return bool(difference.seeds) and not any(seed.moved for seed in difference.seeds)
+
+
+def _each(seeds: int) -> str:
+    return f"{'' if seeds == 1 else 'each of '}{plural(seeds, 'seed')}"
 
 
 def _has_several(place: Place) -> bool:

@@ -148,14 +148,17 @@ def _moved(between: Between, choices: Mapping[str, str], named: Sequence[str]) -
         if choice in named and one.mean is not None
     ]
     seeds = len(between.seeds)
+    over = plural(seeds, "seed")
+    if between.missing:
+        over = f"{count(seeds)} of {plural(seeds + len(between.missing), 'seed')}"
     if seeds == 1:
-        over = "1 seed, spread not measurable"
+        over = f"{over}, spread not measurable"
     elif between.effective == 1:
-        over = f"the same with all {seeds} seeds, spread not measurable"
+        over = f"the same with {over}, spread not measurable"
     elif between.effective < seeds:
-        over = f"over {seeds} seeds, {between.effective} of them effective"
+        over = f"over {over}, {count(between.effective)} of them effective"
     else:
-        over = f"over {seeds} seeds"
+        over = f"over {over}"
     return f"{', '.join(parts)} points, {over}" if parts else ""
 
 

@@ -116,7 +116,7 @@ def spread_tables(
     figures = ["mean", "sd", "min", "max", *(["95 % interval"] if bounded else []), "effective"]
     columns = ["scenario", at, "figure", *figures]
     rows = [_row(line, write, bounded=bounded) for line in lines]
-    if fits(columns, rows, whole=len(columns)):
+    if fits(columns, [columns, *rows], whole=len(columns)):
         yield table(columns, rows, left=3)
         return
     for scenario in dict.fromkeys(line.scenario for line in lines):

@@ -1,6 +1,7 @@
 """The spread of a figure over seeds is the textbook's; an interval is refused rather than wrong."""
 
 import math
+from itertools import product
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -78,10 +79,10 @@ def test_worlds_under_other_rungs_have_no_interval():
 
 def test_identical_worlds_have_a_spread_of_exactly_zero():
     """No rounding makes a difference out of none, whatever the figure."""
-    for count in range(1, 40):
-        found = spread([count / 41] * 7, 1, floor=0.0)
+    for count, seeds in product(range(1, 40), range(2, 9)):
+        found = spread([count / 40] * seeds, 1, floor=0.0)
         assert found.sd == 0.0
-        assert found.mean == found.least == found.most == count / 41
+        assert found.mean == found.least == found.most == count / 40
 
 
 @PATIENT

@@ -10,7 +10,11 @@ from typing import Any
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
-from perdure.records.registry import RunPaused
+from perdure.analysis.replicates import Between, UnderRungs
+from perdure.cli.output import show
+from perdure.cli.spread_view import Place, note_parts
+from perdure.records.budget import Rung
+from perdure.records.registry import RungAt, RunPaused
 
 BREAKS = '''\
 """A world that breaks with one seed."""
@@ -81,7 +85,7 @@ def test_a_rule_without_chance_has_no_spread_and_the_report_says_so(perdure, ran
 
 def test_effective_replicates_are_those_of_the_export(perdure, ran):
     """Counted again from the exported rows, as many seeds differ as the report says."""
-    out = ran(("seeds: [1, 2]", f"seeds: {list(range(1, 13))}"), ("noise: 0.1", "noise: 0.4"))
+    out = ran(("seeds: [1, 2]", f"seeds: {list(range(1, 13))}"), ("noise: 0.1", "noise: 0.3"))
     assert perdure("export", out).status == 0
     rows = pq.read_table(out / "export" / "turns.parquet").to_pylist()
     said: dict[int, dict[int, set[Any]]] = defaultdict(lambda: defaultdict(set))
@@ -89,7 +93,11 @@ def test_effective_replicates_are_those_of_the_export(perdure, ran):
         if row["question"] == "vote":
             answer = (row["persona"], row["choice"], row["unscorable"])
             said[row["tick"]][row["seed"]].add(answer)
-    (question,) = perdure("report", out, "--json").document["questions"]
+    report = perdure("report", out, "--json").document
+    effective = report["changes"][0]["between"]["effective"]
+    assert 1 < effective < 12
+    assert f"over 12 seeds, {effective} of them effective" in plain(perdure("report", out).out)
+    (question,) = report["questions"]
     for row in question["ticks"]:
         by_seed = said[row["tick"]]
         differ = len({frozenset(answers) for answers in by_seed.values()})
@@ -121,6 +129,28 @@ def test_a_world_that_failed_is_named_where_it_is_missing(perdure, ran, study_fi
     assert "with 2 of 3 seeds, spread not measurable" in said
     (seeds,) = perdure("report", out, "--json").document["seeds"]
     assert seeds["states"] == {"not_started": 0, "partial": 0, "completed": 2, "failed": 1}
+
+
+def test_worlds_under_unlike_rungs_are_marked_in_words(capsys):
+    """An average over worlds that were degraded differently says which were under which rungs."""
+    freeze = RungAt(rung=Rung.FREEZE, tick=1)
+    between = Between(
+        seeds=(1, 2, 3),
+        effective=3,
+        identical=(),
+        missing=(),
+        unfinished=(),
+        unlike=(
+            UnderRungs(rungs=(freeze,), world_ids=("aaa", "bbb")),
+            UnderRungs(rungs=(), world_ids=("ccc",)),
+        ),
+        spreads={},
+    )
+    show(*note_parts([Place("plain", "2", between), Place("plain", "4", between)], "tick"))
+    assert plain(capsys.readouterr().out) == (
+        "plain, ticks 2, 4: averaged over worlds that ran under unlike rungs, so no interval: "
+        "freeze from tick 1 in aaa, bbb; none in ccc."
+    )
 
 
 def test_a_paused_run_says_that_its_worlds_are_not_at_their_end(perdure, recorded):

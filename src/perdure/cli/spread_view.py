@@ -119,9 +119,11 @@ def spread_tables(
     if fits(columns, [columns, *rows], whole=len(columns)):
         yield table(columns, rows, left=3)
         return
-    for scenario in dict.fromkeys(line.scenario for line in lines):
+    by_scenario: dict[str, list[list[str]]] = {}
+    for scenario, *cells in rows:
+        by_scenario.setdefault(scenario, []).append(cells)
+    for scenario, mine in by_scenario.items():
         yield paragraph(f"\n{scenario}", indent=2)
-        mine = [row[1:] for row in rows if row[0] == scenario]
         yield table(columns[1:], mine, left=2)
 
 

@@ -18,12 +18,12 @@ def test_spread_is_the_standard_deviation_over_seeds(record_of):
     (change,) = build_report(record).changes
     assert [seed.change["a"] for seed in change.seeds] == [0.75, 0.25, 0.0]
     assert [seed.moved for seed in change.seeds] == [3, 1, 0]
-    a, b = change.between.spreads["a"], change.between.spreads["b"]
+    (a, b) = change.choices
     assert a.mean == pytest.approx(1 / 3)
     assert a.sd == pytest.approx(statistics.stdev([0.75, 0.25, 0.0]))
     assert b.mean == pytest.approx(-1 / 3)
     assert change.unmeasured == ""
-    assert change.between.identical == ()
+    assert change.identical == ()
 
 
 def test_only_personas_scored_at_both_waves_count(record_of):
@@ -44,8 +44,8 @@ def test_one_seed_has_no_spread(record_of):
     record.wave("plain-1", 2, {"p1": "b"})
     report = build_report(record)
     (change,) = report.changes
-    assert change.between.spreads["a"].mean == -1.0
-    assert change.between.spreads["a"].sd is None
+    assert change.choices[0].mean == -1.0
+    assert change.choices[0].sd is None
     assert "at least 2 seeds" in change.unmeasured
     assert any(gap.why == change.unmeasured for gap in report.gaps)
 
@@ -57,7 +57,8 @@ def test_identical_replicates_are_pointed_out(record_of):
         record.wave(f"plain-{seed}", 0, {"p1": "a", "p2": "b"})
         record.wave(f"plain-{seed}", 2, {"p1": "a", "p2": "a" if seed < 9 else "b"})
     (change,) = build_report(record).changes
-    assert change.between.identical == ((7, 8),)
+    assert change.identical == change.between.identical == ((7, 8),)
+    assert change.between.effective == 2
 
 
 def test_a_wave_that_nobody_reached_is_not_a_change_of_zero(record_of):
@@ -65,5 +66,5 @@ def test_a_wave_that_nobody_reached_is_not_a_change_of_zero(record_of):
     record = record_of(seeds=(1, 2))
     record.wave("plain-1", 0, {"p1": "a"})
     (change,) = build_report(record).changes
-    assert change.between.spreads["a"].mean is None
+    assert change.choices[0].mean is None
     assert change.unmeasured == "none of 2 worlds has reached the last wave"

@@ -42,7 +42,7 @@ def test_a_study_without_an_outcome_has_its_shares(record_of):
     assert vote.ticks[0].answers.unscorable == {"refused": 2}
     (change,) = report.changes
     assert change.question == "vote"
-    assert [one.mean for one in change.between.spreads.values()] == [-0.5, 0.5]
+    assert [choice.mean for choice in change.choices] == [-0.5, 0.5]
     found = {(gap.what, gap.why): (gap.count, gap.of) for gap in report.gaps}
     assert found["answer, plain, tick 0", "unscorable: refused"] == (2, 6)
     assert ("comparison with real values", "the study holds no outcome out") in found

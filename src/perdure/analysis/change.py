@@ -10,10 +10,21 @@ from perdure.analysis.spread import SEEDS_MIN
 from perdure.records.record import Record
 
 
+class ChoiceChange(Record):
+    """The change of one choice's share over seeds: mean, and standard deviation (n - 1)."""
+
+    choice: str
+    seeds: int
+    mean: float | None
+    sd: float | None
+
+
 class Change(Record):
     """The change of one scenario's answers to a question between its first and its last wave.
 
-    `between` has the spread of each choice's change over the seeds. `unmeasured` says why there is
+    `between` has the spread of each choice's change over the seeds, and all else that is to know of
+    them. `choices` and `identical` repeat of it what a report had before there was a `between`: who
+    reads the figures of a report by name finds them where they were. `unmeasured` says why there is
     no change or no spread, and is empty if there are both.
     """
 
@@ -23,6 +34,8 @@ class Change(Record):
     last: int
     seeds: tuple[SeedChange, ...]
     between: Between
+    choices: tuple[ChoiceChange, ...]
+    identical: tuple[tuple[int, ...], ...]
     unmeasured: str
 
 
@@ -47,6 +60,11 @@ def change(
         last=last,
         seeds=seeds,
         between=over,
+        choices=tuple(
+            ChoiceChange(choice=choice, seeds=one.seeds, mean=one.mean, sd=one.sd)
+            for choice, one in over.spreads.items()
+        ),
+        identical=over.identical,
         unmeasured=_why_not(len(over.seeds), len(seeds), len(pairs)),
     )
 

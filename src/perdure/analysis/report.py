@@ -46,7 +46,10 @@ YARDSTICK = (
     "The constant answers are chosen from the real values themselves, so they are yardsticks that "
     "only hindsight has; they are judged on the same answers as the model."
 )
-CHANGE = "Change: share at the last wave minus share at the first, over personas scored at both."
+CHANGE = (
+    "Change: share at the last wave minus share at the first, over personas scored at both; "
+    "its spread is the standard deviation over seeds (n - 1)."
+)
 DIFFERENCE = (
     "Difference: share under the one scenario minus share under the other with the same seed, over "
     "personas scored under both. The same seed draws the same chance for both."

@@ -57,7 +57,8 @@ def test_identical_replicates_are_pointed_out(record_of):
         record.wave(f"plain-{seed}", 0, {"p1": "a", "p2": "b"})
         record.wave(f"plain-{seed}", 2, {"p1": "a", "p2": "a" if seed < 9 else "b"})
     (change,) = build_report(record).changes
-    assert change.identical == ((7, 8),)
+    assert change.identical == change.between.identical == ((7, 8),)
+    assert change.between.effective == 2
 
 
 def test_a_wave_that_nobody_reached_is_not_a_change_of_zero(record_of):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from perdure.base.canonical import encode, sha256
 from perdure.records.outcome import TurnFailureCause, UnscorableCause
 from perdure.records.record import Record
 from perdure.records.request import FailureCause
@@ -43,6 +44,20 @@ def failure_name(answer: Answer) -> str:
     if answer.failed is None:
         return ""
     return f"{answer.failed}: {answer.call}" if answer.call else str(answer.failed)
+
+
+def mark(persona: str, answer: Answer) -> int:
+    """Mark one persona's answer. The sum of marks is the same for the same answers, in any order.
+
+    It takes a good hash: the differences between the built-in hashes of two pairs hardly depend on
+    the persona, so that their sums meet.
+    """
+    return int.from_bytes(sha256(encode((persona, answer))))
+
+
+def marks(answers: Mapping[str, Answer]) -> int:
+    """Mark the answers of some personas: the sum of their marks."""
+    return sum(mark(persona, answer) for persona, answer in answers.items())
 
 
 def tally(answers: Iterable[Answer]) -> Tally:

@@ -12,8 +12,12 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
 from perdure.analysis.answers import Answer, Tally, tally
+from perdure.analysis.replicates import Sample, SeedWorld, between
 from perdure.analysis.shares import Share, most_common, ratio, shares
+from perdure.analysis.spread import Spread
 from perdure.records.record import Record
+
+ACCURACY = "accuracy"
 
 AnswersByPersona = Mapping[str, Answer]
 
@@ -63,7 +67,8 @@ class Prediction(Record):
     """One scenario's answers at one wave, over its seeds, against the real values.
 
     `always_by_group` is the fit of giving every persona the most common real value of its own
-    group. `same_as` names an earlier scenario whose answers at this wave were the same, one by one.
+    group. `accuracy` has the spread over the seeds of each world's own accuracy. `same_as` names an
+    earlier scenario whose answers at this wave were the same, one by one.
     """
 
     scenario: str
@@ -74,15 +79,16 @@ class Prediction(Record):
     groups: tuple[GroupFit, ...]
     always_by_group: Fit | None
     by_world: tuple[WorldFit, ...]
+    accuracy: Spread
     same_as: str
 
 
 class WorldAnswers(Record):
-    """The answers of one world at one wave."""
+    """The answers of one world at one wave, and their mark."""
 
-    world_id: str
-    seed: int
+    world: SeedWorld
     answers: dict[str, Answer]
+    mark: int
 
 
 class Group(Record):
@@ -129,6 +135,14 @@ def predict(
 ) -> Prediction:
     """Compare one scenario's answers at one wave with the real values, overall and by group."""
     by_world = [world.answers for world in worlds]
+    alone = tuple(
+        WorldFit(
+            world_id=one.world.world_id,
+            seed=one.world.seed,
+            fit=fit([one.answers], real, choices),
+        )
+        for one in worlds
+    )
     whole = Group(code="", label="", personas=frozenset(everyone))
     fits = tuple(_group_fit(group, by_world, real, choices) for group in groups)
     own = {
@@ -137,21 +151,29 @@ def predict(
     return Prediction(
         scenario=scenario,
         tick=tick,
-        world_ids=tuple(world.world_id for world in worlds),
-        seeds=tuple(world.seed for world in worlds),
+        world_ids=tuple(one.world_id for one in alone),
+        seeds=tuple(one.seed for one in alone),
         overall=_group_fit(whole, by_world, real, choices),
         groups=fits,
         always_by_group=_constant(by_world, real, choices, own) if groups else None,
-        by_world=tuple(
-            WorldFit(
-                world_id=world.world_id,
-                seed=world.seed,
-                fit=fit([world.answers], real, choices),
-            )
-            for world in worlds
-        ),
+        by_world=alone,
+        accuracy=_accuracy(tick, worlds, alone),
         same_as=same_as,
     )
+
+
+def _accuracy(tick: int, worlds: Sequence[WorldAnswers], alone: Sequence[WorldFit]) -> Spread:
+    samples = [
+        Sample(
+            seed=one.world.seed,
+            worlds=(one.world,),
+            of=by_itself.fit.compared,
+            values={ACCURACY: by_itself.fit.accuracy or 0.0},
+            answers=one.mark,
+        )
+        for one, by_itself in zip(worlds, alone, strict=True)
+    ]
+    return between(samples, (ACCURACY,), tick=tick).spreads[ACCURACY]
 
 
 def _group_fit(

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from typing import TypeVar
 
-from perdure.analysis.answers import Answer, Count, Counting
+from perdure.analysis.answers import Answer, Count, Counting, mark, marks
 from perdure.analysis.costs import CostBook, CostLine
 from perdure.records.events import (
     AnswerGiven,
@@ -31,6 +31,7 @@ from perdure.records.scenario import Scenario
 
 Wave = dict[str, Answer]
 K = TypeVar("K")
+V = TypeVar("V")
 
 
 class Activation(Record):
@@ -55,6 +56,8 @@ class WorldReading(Record):
     `waves` holds, per question that is asked at waves and per tick at which it was, each persona's
     answer. `others` counts the answers to closed questions at all other ticks, `by_claim` the same
     answers by the claims that were shown with the question; one that had two claims is in both.
+    `marks` and `claim_marks` are equal for equal answers, person by person: per question by tick,
+    waves included, and per question by claim.
     `failures` counts all failed turns by cause, whatever the question; `reflections_failed` the
     reflections without a reply, `own_calls` the world's own model calls. `events` counts the events
     of the record; `tick` is the last closed tick (-1 if none).
@@ -66,6 +69,8 @@ class WorldReading(Record):
     waves: dict[str, dict[int, Wave]]
     others: dict[str, dict[int, Count]]
     by_claim: dict[str, dict[str, Count]]
+    marks: dict[str, dict[int, int]]
+    claim_marks: dict[str, dict[str, int]]
     turns: int
     failures: dict[str, int]
     reflections: int
@@ -91,6 +96,8 @@ class _Pass:
         )
         self.others: defaultdict[tuple[str, int], Counting] = defaultdict(Counting)
         self.by_claim: defaultdict[tuple[str, str], Counting] = defaultdict(Counting)
+        self.marks: Counter[tuple[str, int]] = Counter()
+        self.claim_marks: Counter[tuple[str, str]] = Counter()
         # Turns that wait for their score, with what they were shown.
         self.waiting: dict[tuple[str, str], tuple[str, ...]] = {}
         self.turns = 0
@@ -143,7 +150,8 @@ class _Pass:
             return
         self.realised += event.tick in self.exposure_ticks
         if question in self.closed:
-            self._count(event.tick, question, answer, self._shown(payload.presentation))
+            shown = self._shown(payload.presentation)
+            self._count(event.tick, event.persona, question, answer, shown)
 
     def score(self, event: Event, payload: ScoreGiven) -> None:
         """Note the score of a turn."""
@@ -152,7 +160,7 @@ class _Pass:
             self.waves[payload.question][event.tick][event.persona] = answer
         else:
             shown = self.waiting.pop((event.persona, payload.question), ())
-            self._count(event.tick, payload.question, answer, shown)
+            self._count(event.tick, event.persona, payload.question, answer, shown)
 
     def reflection(self, payload: Reflected) -> None:
         """Note a reflection, or that its call got no reply."""
@@ -177,15 +185,28 @@ class _Pass:
             self.exposed_ticks += 1
             self.thinned_ticks += payload.plan.activation < 1.0
 
+    def all_marks(self) -> dict[tuple[str, int], int]:
+        """Mark the answers at every tick, those of waves included."""
+        waves = {
+            (question, tick): marks(answers)
+            for question, by_tick in self.waves.items()
+            for tick, answers in by_tick.items()
+        }
+        return {**self.marks, **waves}
+
     def _unscored(self, tick: int, persona: str, question: str) -> None:
         shown = self.waiting.pop((persona, question), None)
         if shown is not None:
-            self._count(tick, question, Answer(), shown)
+            self._count(tick, persona, question, Answer(), shown)
 
-    def _count(self, tick: int, question: str, answer: Answer, shown: Iterable[str]) -> None:
+    def _count(
+        self, tick: int, persona: str, question: str, answer: Answer, shown: Iterable[str]
+    ) -> None:
         self.others[question, tick].add(answer)
+        self.marks[question, tick] += mark(persona, answer)
         for claim in shown:
             self.by_claim[question, claim].add(answer)
+            self.claim_marks[question, claim] += mark(f"{tick}:{persona}", answer)
 
     def _shown(self, presentation: Presentation) -> tuple[str, ...]:
         named = (self.claims.get(one.stimulus, "") for one in presentation.impression.exposures)
@@ -234,8 +255,10 @@ def read_world(
         events=count,
         tick=seen.tick,
         waves={name: dict(waves) for name, waves in seen.waves.items()},
-        others=_by_first(seen.others),
-        by_claim=_by_first(seen.by_claim),
+        others=_by_first(_counted(seen.others)),
+        by_claim=_by_first(_counted(seen.by_claim)),
+        marks=_by_first(seen.all_marks()),
+        claim_marks=_by_first(seen.claim_marks),
         turns=seen.turns,
         failures=dict(sorted(seen.failures.items())),
         reflections=seen.reflections,
@@ -254,8 +277,12 @@ def read_world(
     )
 
 
-def _by_first(counts: Mapping[tuple[str, K], Counting]) -> dict[str, dict[K, Count]]:
-    found: dict[str, dict[K, Count]] = {}
-    for (name, key), counting in counts.items():
-        found.setdefault(name, {})[key] = counting.count()
-    return found
+def _counted(counts: Mapping[K, Counting]) -> dict[K, Count]:
+    return {key: counting.count() for key, counting in counts.items()}
+
+
+def _by_first(found: Mapping[tuple[str, K], V]) -> dict[str, dict[K, V]]:
+    sorted_out: dict[str, dict[K, V]] = {}
+    for (name, key), value in found.items():
+        sorted_out.setdefault(name, {})[key] = value
+    return sorted_out

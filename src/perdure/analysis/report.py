@@ -6,15 +6,18 @@ how many events its record has.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
-from perdure.analysis.change import Change, TwoWaves, change
+from perdure.analysis.cells import Cells, by_scenario, waves_of
+from perdure.analysis.change import Change, change
 from perdure.analysis.costs import CostSum, NamedSum, by, total
+from perdure.analysis.difference import Difference, differences, references
 from perdure.analysis.grouping import grouping_attribute, groups_of
 from perdure.analysis.models import ModelUse, models_used
 from perdure.analysis.outside import Outside, outside
+from perdure.analysis.paired import Pair
 from perdure.analysis.prediction import Group, Prediction, WorldAnswers, predict
 from perdure.analysis.questions import (
     QuestionShares,
@@ -23,6 +26,7 @@ from perdure.analysis.questions import (
     waved_questions,
 )
 from perdure.analysis.reading import Activation, WorldReading, read_world
+from perdure.analysis.replicates import ScenarioSeeds, scenario_seeds
 from perdure.analysis.source import RecordSource
 from perdure.analysis.unmeasured import Gap, gaps
 from perdure.records.budget import Budget
@@ -42,9 +46,20 @@ YARDSTICK = (
     "The constant answers are chosen from the real values themselves, so they are yardsticks that "
     "only hindsight has; they are judged on the same answers as the model."
 )
-SPREAD = (
+CHANGE = (
     "Change: share at the last wave minus share at the first, over personas scored at both; "
     "its spread is the standard deviation over seeds (n - 1)."
+)
+DIFFERENCE = (
+    "Difference: share under the one scenario minus share under the other with the same seed, over "
+    "personas scored under both. The same seed draws the same chance for both."
+)
+SPREAD = (
+    "Each world counts once. sd: standard deviation over seeds (n - 1); min, max: over seeds. "
+    "Effective: how many of the seeds differ; here as whole worlds, event by event, and below in "
+    "the answers that are measured, person by person. 95 % interval of the mean: Student's t with "
+    "effective - 1 degrees of freedom, cut to what is possible. It says how far other seeds would "
+    "move the mean, not other people or another model."
 )
 
 
@@ -94,9 +109,10 @@ class Report(Record):
     """What a run found. `partial` is empty exactly if every world reached its end.
 
     `questions` has the answers to every closed question at every tick; `predictions` compares those
-    to the outcome's question, at every wave, with the real values. `budget` is the one in force,
-    `rungs` all that the run took of its ladder. `marks` says what the run was forced past: what it
-    found is then no longer the work of one study and one program.
+    to the outcome's question, at every wave, with the real values. `changes` are within a scenario,
+    `differences` between two of one variant; `seeds` counts each scenario's worlds. `budget` is the
+    one in force, `rungs` all that the run took of its ladder. `marks` says what the run was forced
+    past: what it found is then no longer the work of one study and one program.
     """
 
     run_id: str
@@ -112,6 +128,8 @@ class Report(Record):
     predictions: tuple[Prediction, ...]
     questions: tuple[QuestionShares, ...]
     changes: tuple[Change, ...]
+    differences: tuple[Difference, ...]
+    seeds: tuple[ScenarioSeeds, ...]
     gaps: tuple[Gap, ...]
     cost: CostReport
     budget: Budget
@@ -162,11 +180,12 @@ def build_report(source: RecordSource, *, grouped_by: str = "") -> Report:
         )
         for world in source.worlds
     ]
-    predictions = _predictions(readings, scenarios, frame) if frame.question in waved else ()
-    changes = tuple(one for name in waved for one in _changes(name, readings, scenarios, frame))
-    questions = question_shares(study, scenarios, readings)
-    lines = [line for reading in readings for line in reading.costs]
     outcomes = source.outcomes
+    cells = by_scenario(scenarios, readings, outcomes)
+    predictions = _predictions(cells, frame) if frame.question in waved else ()
+    changes = tuple(one for name in waved for one in _changes(name, cells, scenarios, frame))
+    questions = question_shares(study, cells)
+    lines = [line for reading in readings for line in reading.costs]
     worlds = tuple(_world_line(outcomes.get(r.world.world_id), r) for r in readings)
     spent = total(lines)
     beside = outside(source.log, source.journal, source.journal_fault)
@@ -184,6 +203,12 @@ def build_report(source: RecordSource, *, grouped_by: str = "") -> Report:
         predictions=predictions,
         questions=questions,
         changes=changes,
+        differences=tuple(
+            one for name in waved for one in _differences(name, cells, scenarios, frame)
+        ),
+        seeds=tuple(
+            scenario_seeds(name, [stands for _, stands in mine]) for name, mine in cells.items()
+        ),
         gaps=gaps(
             outcome=frame.question,
             waved=waved,
@@ -206,7 +231,13 @@ def build_report(source: RecordSource, *, grouped_by: str = "") -> Report:
         ),
         budget=budget_in_force(study.budget, source.log),
         rungs=rungs_of(source.log),
-        notes={"brier": BRIER, "yardstick": YARDSTICK, "change": SPREAD},
+        notes={
+            "brier": BRIER,
+            "yardstick": YARDSTICK,
+            "change": CHANGE,
+            "difference": DIFFERENCE,
+            "spread": SPREAD,
+        },
         marks=marks(source.log),
     )
 
@@ -237,30 +268,20 @@ def partial_sentence(worlds: Sequence[WorldLine]) -> str:
     )
 
 
-def _predictions(
-    readings: Sequence[WorldReading], scenarios: Mapping[str, Scenario], frame: _Frame
-) -> tuple[Prediction, ...]:
+def _predictions(cells: Cells, frame: _Frame) -> tuple[Prediction, ...]:
     """Compare the outcome's answers at every wave that was reached, scenario by scenario."""
     made: list[Prediction] = []
-    answered: dict[tuple[str, int], list[WorldAnswers]] = {}
-    for name in scenarios:
-        mine = [reading for reading in readings if reading.world.scenario == name]
-        waves = [reading.waves.get(frame.question, {}) for reading in mine]
-        for tick in sorted({tick for by_tick in waves for tick in by_tick}):
+    answered: dict[object, str] = {}
+    for name, mine in cells.items():
+        waved = waves_of(frame.question, mine)
+        for tick in sorted({tick for one in waved for tick in one.waves}):
             worlds = [
-                WorldAnswers(
-                    world_id=reading.world.world_id,
-                    seed=reading.world.replicate_seed,
-                    answers=by_tick[tick],
-                )
-                for reading, by_tick in zip(mine, waves, strict=True)
-                if tick in by_tick
+                WorldAnswers(world=one.world, answers=one.waves[tick], mark=one.marks[tick])
+                for one in waved
+                if tick in one.waves
             ]
-            same = next(
-                (old for (old, at), before in answered.items() if _same(tick, at, worlds, before)),
-                "",
-            )
-            answered[name, tick] = worlds
+            said = frozenset((one.world.seed, one.mark) for one in worlds)
+            same = answered.setdefault((tick, said), name)
             made.append(
                 predict(
                     name,
@@ -270,62 +291,56 @@ def _predictions(
                     choices=frame.choices[frame.question],
                     everyone=frame.everyone,
                     groups=frame.groups,
-                    same_as=same,
+                    same_as="" if same == name else same,
                 )
             )
     return tuple(made)
 
 
 def _changes(
-    question: str,
-    readings: Sequence[WorldReading],
-    scenarios: Mapping[str, Scenario],
-    frame: _Frame,
+    question: str, cells: Cells, scenarios: Mapping[str, Scenario], frame: _Frame
 ) -> tuple[Change, ...]:
     made: list[Change] = []
-    for name, scenario in scenarios.items():
-        mine = [reading for reading in readings if reading.world.scenario == name]
-        first, *rest = _first_and_last(question, mine, scenario) or (0,)
+    for name, mine in cells.items():
+        waved = waves_of(question, mine)
+        asked = {tick for one in waved for tick in one.waves}
+        first, *rest = _first_and_last(question, asked, scenarios[name]) or (0,)
         if not rest:
             continue
-        last = rest[0]
-        waves = [(reading.world, reading.waves.get(question, {})) for reading in mine]
-        both = [
-            TwoWaves(
-                seed=world.replicate_seed,
-                world_id=world.world_id,
-                first=by_tick[first],
-                last=by_tick[last],
+        pairs = [
+            Pair(
+                seed=one.world.seed,
+                worlds=(one.world,),
+                first=one.waves.get(first),
+                last=one.waves.get(rest[0]),
+                marks=tuple(one.marks[tick] for tick in (first, rest[0]) if tick in one.marks),
             )
-            for world, by_tick in waves
-            if first in by_tick and last in by_tick
+            for one in waved
         ]
-        made.append(
-            change(
-                name,
-                first,
-                last,
-                both,
-                question=question,
-                choices=frame.choices[question],
-                seeds_asked=len(mine),
-            )
-        )
+        choices = frame.choices[question]
+        made.append(change(name, first, rest[0], pairs, question=question, choices=choices))
     return tuple(made)
 
 
-def _first_and_last(
-    question: str, readings: Sequence[WorldReading], scenario: Scenario
-) -> tuple[int, ...]:
+def _first_and_last(question: str, asked: Collection[int], scenario: Scenario) -> tuple[int, ...]:
     """Give the ticks of the first and last wave, as stated by the scenario, else as they were."""
-    asked = {tick for reading in readings for tick in reading.waves.get(question, {})}
     stated = scenario.waves if scenario.wave_question == question else ()
     ticks = sorted(stated) or sorted(asked)
     return tuple(dict.fromkeys((ticks[0], ticks[-1]))) if ticks else ()
 
 
-def _same(tick: int, at: int, now: Sequence[WorldAnswers], before: Sequence[WorldAnswers]) -> bool:
-    return tick == at and {w.seed: w.answers for w in now} == {w.seed: w.answers for w in before}
+def _differences(
+    question: str, cells: Cells, scenarios: Mapping[str, Scenario], frame: _Frame
+) -> Iterable[Difference]:
+    for name, reference in references(scenarios.values()).items():
+        yield from differences(
+            name,
+            reference,
+            waves_of(question, cells[name]),
+            waves_of(question, cells[reference]),
+            question=question,
+            choices=frame.choices[question],
+        )
 
 
 def _world_line(outcome: WorldOutcome | None, reading: WorldReading) -> WorldLine:

@@ -22,9 +22,9 @@ def points(change: float | None, places: int = 1) -> str:
     return f"{rounded + 0.0:+.{places}f}"
 
 
-def spread(deviation: float | None, places: int = 1) -> str:
-    """Write a standard deviation of shares in percentage points."""
-    return UNKNOWN if deviation is None else f"{100 * deviation:.{places}f}"
+def hundredths(share: float | None, places: int = 1) -> str:
+    """Write a share, or a deviation of shares, in hundredths, where a heading says that it is."""
+    return UNKNOWN if share is None else f"{100 * share:.{places}f}"
 
 
 def score(value: float | None) -> str:

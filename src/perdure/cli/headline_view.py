@@ -5,15 +5,18 @@ Shares and changes name the same choices: all of them where there are few, else 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from perdure.analysis.answers import Tally
 from perdure.analysis.change import Change
+from perdure.analysis.difference import Difference
 from perdure.analysis.prediction import Prediction
 from perdure.analysis.questions import QuestionShares, TickShares
+from perdure.analysis.replicates import Between
 from perdure.analysis.report import Report
 from perdure.analysis.shares import Share
-from perdure.cli.figures import count, percent, plural, points, spend, spread
+from perdure.cli.change_view import same_throughout
+from perdure.cli.figures import count, hundredths, percent, plural, points, spend
 
 CHOICES_MAX = 3
 
@@ -29,6 +32,8 @@ def headlines(report: Report) -> Iterator[str]:
             changes = [change for change in report.changes if change.question == question.id]
             for change in changes:
                 yield _changed(change, question.choices, named)
+            for one in _last(report.differences, question.id):
+                yield _differed(one, question.choices, named)
         elif question.id not in waved:
             yield _exposed(question)
     yield _totals(report)
@@ -38,6 +43,11 @@ def is_end(rows: Sequence[TickShares], row: TickShares) -> bool:
     """Say whether a wave is the first or the last of its scenario."""
     ticks = [one.tick for one in rows if one.scenario == row.scenario]
     return row.tick in {min(ticks), max(ticks)}
+
+
+def _last(differences: Iterable[Difference], question: str) -> Iterable[Difference]:
+    """Give each scenario's difference at its last wave."""
+    return {one.scenario: one for one in differences if one.question == question}.values()
 
 
 def _waves(report: Report, question: QuestionShares, rows: Sequence[TickShares]) -> Iterator[str]:
@@ -117,17 +127,39 @@ def _exposed(question: QuestionShares) -> str:
 
 def _changed(change: Change, choices: Mapping[str, str], named: Sequence[str]) -> str:
     where = f"{change.scenario}, tick {change.first} to {change.last}"
-    measured = [one for one in change.choices if one.choice in named and one.mean is not None]
-    if not measured:
-        return f"{where}: change not measurable, {change.unmeasured}."
+    moved = _moved(change.between, choices, named)
+    return f"{where}: {moved or f'change not measurable, {change.unmeasured}'}."
+
+
+def _differed(difference: Difference, choices: Mapping[str, str], named: Sequence[str]) -> str:
+    where = f"{difference.scenario} against {difference.reference}, tick {difference.tick}"
+    if same_throughout(difference):
+        return f"{where}: nobody answered otherwise."
+    moved = _moved(difference.between, choices, named)
+    return f"{where}: {moved or 'difference not measurable'}."
+
+
+def _moved(between: Between, choices: Mapping[str, str], named: Sequence[str]) -> str:
+    """Say how far shares moved over the seeds; empty if it could not be measured."""
     parts = [
-        f"{choices[one.choice]} {points(one.mean)}"
-        + ("" if one.sd is None else f" (sd {spread(one.sd)})")
-        for one in measured
+        f"{choices[choice]} {points(one.mean)}"
+        + (f" (sd {hundredths(one.sd)})" if between.effective > 1 else "")
+        for choice, one in between.spreads.items()
+        if choice in named and one.mean is not None
     ]
-    seeds = plural(measured[0].seeds, "seed")
-    over = f"over {seeds}" if measured[0].sd is not None else f"{seeds}, spread not measurable"
-    return f"{where}: {', '.join(parts)} points, {over}."
+    seeds = len(between.seeds)
+    over = plural(seeds, "seed")
+    if between.missing:
+        over = f"{count(seeds)} of {plural(seeds + len(between.missing), 'seed')}"
+    if seeds == 1:
+        over = f"{over}, spread not measurable"
+    elif between.effective == 1:
+        over = f"the same with {over}, spread not measurable"
+    elif between.effective < seeds:
+        over = f"over {over}, {count(between.effective)} of them effective"
+    else:
+        over = f"over {over}"
+    return f"{', '.join(parts)} points, {over}" if parts else ""
 
 
 def _totals(report: Report) -> str:

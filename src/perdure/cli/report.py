@@ -14,8 +14,9 @@ HELP = """\
 Show what a run found, from its record alone.
 
 Predicted shares against the real, held-out ones, overall and by group; accuracy
-and Brier score beside simple yardsticks; the change between waves with its spread
-over seeds; what was not measured and why; the cost. Every figure has its count.
+and Brier score beside simple yardsticks; the change between waves and the
+difference between scenarios; the spread between seeds, and how many of them differ;
+what was not measured and why; the cost. Every figure has its count.
 
 \b
 Example:

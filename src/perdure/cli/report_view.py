@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from perdure.analysis.change import Change
 from perdure.analysis.models import ModelUse
 from perdure.analysis.outside import Outside
 from perdure.analysis.prediction import Fit, GroupFit, Prediction
@@ -13,11 +12,13 @@ from perdure.analysis.questions import QuestionShares
 from perdure.analysis.report import Outcome, Report
 from perdure.analysis.unmeasured import Gap
 from perdure.cli.budget_view import standing_parts
+from perdure.cli.change_view import change_parts, difference_parts
 from perdure.cli.cost_view import cost_table, outside_line, outside_parts
-from perdure.cli.figures import count, percent, plural, points, score, spend, spread
+from perdure.cli.figures import count, percent, plural, score, spend
 from perdure.cli.headline_view import headlines
 from perdure.cli.marks_view import mark_parts
 from perdure.cli.questions_view import denominators, exposure_parts, wave_parts
+from perdure.cli.spread_view import seeds_parts, several, spread_parts
 from perdure.cli.tables import fits, heading, paragraph, table, verbatim
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ def report_parts(report: Report, folder: str) -> Iterator[RenderableType]:
     for line in headlines(report):
         yield paragraph(line, indent=2)
     yield from _models(report.models, report.cost.outside)
+    yield from seeds_parts(report.seeds, report.notes["spread"])
     if report.outcome is not None:
         yield from _outcome(report, report.outcome)
     for question in report.questions:
@@ -52,9 +54,15 @@ def _question(report: Report, question: QuestionShares) -> Iterator[RenderableTy
     own = outcome is not None and outcome.question_id == question.id
     name = outcome.name if own and outcome is not None else question.id
     yield from wave_parts(question, name, report.predictions if own else ())
+    many = several(report.seeds)
+    predictions = report.predictions if own else ()
+    yield from spread_parts(question, name, many, wave=True, predictions=predictions)
     changes = [change for change in report.changes if change.question == question.id]
-    yield from _changes(changes, name, question.choices, report.notes["change"])
+    yield from change_parts(changes, name, question.choices, report.notes["change"])
+    differences = [one for one in report.differences if one.question == question.id]
+    yield from difference_parts(differences, name, question.choices, report.notes["difference"])
     yield from exposure_parts(question)
+    yield from spread_parts(question, f"Answers to {question.id}", many, wave=False)
 
 
 def _models(models: Sequence[ModelUse], outside: Outside) -> Iterator[RenderableType]:
@@ -172,72 +180,6 @@ def _yardsticks(prediction: Prediction, outcome: Outcome, grouped_by: str) -> Re
 
 def _fit_row(label: str, fit: Fit) -> list[str]:
     return [label, count(fit.compared), count(fit.correct), *_fit_cells(fit)]
-
-
-def _changes(
-    changes: Sequence[Change], name: str, choices: Mapping[str, str], note: str
-) -> Iterator[RenderableType]:
-    if not changes:
-        return
-    yield heading(f"{name}: change from first to last wave, in percentage points")
-    if any(change.seeds for change in changes):
-        rows = [
-            [
-                change.scenario,
-                f"{change.first} to {change.last}",
-                choices.get(choice.choice, choice.choice),
-                points(choice.mean),
-                "not measurable" if choice.sd is None else spread(choice.sd),
-                str(choice.seeds),
-            ]
-            for change in changes
-            for choice in change.choices
-        ]
-        columns = ["scenario", "ticks", "choice", "mean", "sd over seeds", "seeds"]
-        yield table(columns, rows, left=3)
-        yield paragraph("")
-        yield _changes_by_world(changes, choices)
-    for change in changes:
-        yield from _change_notes(change)
-    yield paragraph(note, style="dim")
-
-
-def _changes_by_world(changes: Sequence[Change], choices: Mapping[str, str]) -> RenderableType:
-    found = [
-        (
-            [seed.world_id, change.scenario, str(seed.seed)],
-            [count(seed.paired), count(seed.moved), count(seed.unpaired)],
-            [points(seed.change.get(choice)) for choice in choices],
-        )
-        for change in changes
-        for seed in change.seeds
-    ]
-    named = ["world", "scenario", "seed"]
-    counted = ["at both", "moved", "left out"]
-    columns = [*named, *counted, *choices.values()]
-    wide = [[*start, *counts, *moved] for start, counts, moved in found]
-    if fits(columns, wide):
-        return table(columns, wide, left=2, ids=2)
-    empty = [""] * len(named), [""] * len(counted)
-    rows = [
-        [*(empty[0] if place else start), label, change, *(empty[1] if place else counts)]
-        for start, counts, moved in found
-        for place, (label, change) in enumerate(zip(choices.values(), moved, strict=True))
-    ]
-    columns = ["world", "scenario", "seed", "choice", "change", *counted]
-    return table(columns, rows, left=4, ids=2)
-
-
-def _change_notes(change: Change) -> Iterator[RenderableType]:
-    if change.unmeasured:
-        yield paragraph(f"{change.scenario}: {change.unmeasured}.", indent=2)
-    for same in change.identical:
-        names = ", ".join(str(seed) for seed in same)
-        yield paragraph(
-            f"{change.scenario}: the answers of seeds {names} are identical, so their spread "
-            "measures nothing.",
-            indent=2,
-        )
 
 
 def _activation(report: Report) -> Iterator[RenderableType]:

@@ -1,0 +1,99 @@
+"""Changes between waves and differences between scenarios, drawn for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from perdure.analysis.change import Change
+from perdure.analysis.difference import Difference
+from perdure.cli.figures import count, plural, points
+from perdure.cli.spread_view import Place, lines_of, note_parts, spread_tables
+from perdure.cli.tables import fits, heading, paragraph, table
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+
+def change_parts(
+    changes: Sequence[Change], name: str, choices: Mapping[str, str], note: str
+) -> Iterator[RenderableType]:
+    """Draw the change of a question's answers in each scenario: over its seeds, and by world."""
+    if not changes:
+        return
+    yield heading(f"{name}: change from first to last wave, in percentage points")
+    places = [Place(one.scenario, f"{one.first} to {one.last}", one.between) for one in changes]
+    lines = [line for place in places for line in lines_of(place, choices)]
+    yield from spread_tables(lines, "ticks", points)
+    if any(change.seeds for change in changes):
+        yield paragraph("")
+        yield _by_world(changes, choices)
+    for change in changes:
+        if change.unmeasured:
+            yield paragraph(f"{change.scenario}: {change.unmeasured}.", indent=2)
+    yield from note_parts([place for place in places if _has_several(place)], "ticks")
+    yield paragraph(note, style="dim")
+
+
+def difference_parts(
+    differences: Sequence[Difference], name: str, choices: Mapping[str, str], note: str
+) -> Iterator[RenderableType]:
+    """Draw how the answers in each scenario differ from those in the first of its variant."""
+    for reference in dict.fromkeys(one.reference for one in differences):
+        yield heading(f"{name}: difference from {reference}, in percentage points")
+        mine = [one for one in differences if one.reference == reference]
+        places = [
+            Place(one.scenario, str(one.tick), one.between)
+            for one in mine
+            if not same_throughout(one)
+        ]
+        lines = [line for place in places for line in lines_of(place, choices)]
+        yield from spread_tables(lines, "tick", points)
+        for one in mine:
+            if same_throughout(one):
+                yield paragraph(
+                    f"{one.scenario}, tick {one.tick}: everyone who was scored under both answered "
+                    f"the same as under {reference}, with {_each(len(one.seeds))}.",
+                    indent=2,
+                )
+        yield from note_parts([place for place in places if _has_several(place)], "tick")
+        yield paragraph(note, style="dim")
+
+
+def same_throughout(difference: Difference) -> bool:
+    """Say whether nobody answered otherwise, with any seed."""
+    return bool(difference.seeds) and not any(seed.moved for seed in difference.seeds)
+
+
+def _each(seeds: int) -> str:
+    return f"{'' if seeds == 1 else 'each of '}{plural(seeds, 'seed')}"
+
+
+def _has_several(place: Place) -> bool:
+    return len(place.between.seeds) + len(place.between.missing) > 1
+
+
+def _by_world(changes: Sequence[Change], choices: Mapping[str, str]) -> RenderableType:
+    found = [
+        (
+            [seed.world_id, change.scenario, str(seed.seed)],
+            [count(seed.paired), count(seed.moved), count(seed.unpaired)],
+            [points(seed.change.get(choice)) for choice in choices],
+        )
+        for change in changes
+        for seed in change.seeds
+    ]
+    named = ["world", "scenario", "seed"]
+    counted = ["at both", "moved", "left out"]
+    columns = [*named, *counted, *choices.values()]
+    wide = [[*start, *counts, *moved] for start, counts, moved in found]
+    if fits(columns, wide):
+        return table(columns, wide, left=2, ids=2)
+    empty = [""] * len(named), [""] * len(counted)
+    rows = [
+        [*(empty[0] if place else start), label, change, *(empty[1] if place else counts)]
+        for start, counts, moved in found
+        for place, (label, change) in enumerate(zip(choices.values(), moved, strict=True))
+    ]
+    columns = ["world", "scenario", "seed", "choice", "change", *counted]
+    return table(columns, rows, left=4, ids=2)

@@ -16,6 +16,7 @@ from perdure.analysis.shares import Share
 from perdure.cli.figures import count, percent, plural, points, spend, spread
 
 CHOICES_MAX = 3
+SCENARIOS_MAX = 6
 
 
 def headlines(report: Report) -> Iterator[str]:
@@ -23,7 +24,9 @@ def headlines(report: Report) -> Iterator[str]:
     waved = {change.question for change in report.changes}
     for question in report.questions:
         rows = [row for row in question.ticks if row.wave]
-        if rows:
+        if (number := len({row.scenario for row in rows})) > SCENARIOS_MAX:
+            yield f"{question.id}: {count(number)} scenarios, each of them in the tables below."
+        elif rows:
             yield from _waves(report, question, rows)
             named = _named(report, question)
             changes = [change for change in report.changes if change.question == question.id]

@@ -90,6 +90,38 @@ each row that only another table can read), if the order of the rows follows the
 file is so small that chance would do as well (fewer than about twenty rows). What your own brief,
 claims, world and agent say is up to you.
 
+## Grids
+
+A scenario may carry a `grid`: keys of a scenario, each with the list of the values that it takes.
+The study then has one scenario for every combination, and runs each with every seed.
+
+```yaml
+scenarios:
+  shown:
+    exposures: {{1: [simple], 2: [dear]}}
+    grid:
+      activation: [0.5, 1.0]
+      variant: [two-euros, free]
+      settings.feed.rate: [1, 2, 5]
+```
+
+- **A value replaces the key's own.** All else of the scenario and of `timeline` stays. What a grid
+  varies need not be written beside it.
+- **A dot leads inward**: `settings.feed.rate` is `rate` in `feed` in `settings`, and `exposures.3`
+  is what is shown at tick 3. The rest of that section stays as the scenario or `timeline` has it.
+- **Ids are made of what varies**: `shown--activation-0.5--settings.feed.rate-1--variant-free`. Keys
+  stand in the order of their names, however the grid is written. A value that is no plain word or
+  number is named by some of its letters and by digits of its hash, and the end of an id of more
+  than 64 characters gives way to such digits.
+- **A cell is that scenario.** Written out by hand, with that id, it is the same world with the same
+  id. A value that is added to a grid moves no cell that was there.
+- Refused, with the line: a key that is none of a scenario's, an empty list, a value twice, a value
+  of the wrong kind, `id` and `seeds`, two scenarios that are the same or have one id, ticks of two
+  lengths. A study has at most {schema.CELLS_MAX:,} worlds, and its scenarios written out at most
+  {schema.SCENARIOS_BYTES_MAX >> 20} MiB.
+
+`perdure plan` lists every world that comes of it; see [sweeps](sweeps.md).
+
 ## Keys
 """
 

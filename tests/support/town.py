@@ -23,6 +23,7 @@ from perdure.records.study import ModelSpec, PopulationSpec, Study
 from perdure.records.usage import Price
 from perdure.runner.assembly import entry_for, parts_of
 from perdure.runner.config import RunConfig
+from perdure.runner.only import chosen
 from perdure.runner.reconcile import reconcile
 from perdure.runner.session import Session, conduct
 from perdure.runner.spending import hold_to_budget
@@ -185,7 +186,7 @@ def run_in_memory(
         )
         session = Session(
             config=config,
-            cells=cells,
+            cells=chosen(config.only, cells),
             parts=parts or parts_of(config),
             host=host,
             registry=registry,

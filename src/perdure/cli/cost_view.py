@@ -11,6 +11,7 @@ from perdure.analysis.outside import MEANING, Outside
 from perdure.base.money import show
 from perdure.cli.figures import UNKNOWN, count, plural, spend
 from perdure.cli.tables import heading, paragraph, table
+from perdure.cli.worlds_table import WorldsTable
 from perdure.trace.sittings import JournalLoss
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def ledger_parts(ledger: Ledger, folder: str) -> Iterator[RenderableType]:
         for world in ledger.by_world
     ]
     columns = ["world", "scenario", "seed", *_columns(ledger.currency)]
-    yield table(columns, rows, left=2, ids=2)
+    yield WorldsTable(columns, rows)
     yield from outside_parts(beside, ledger.currency)
     yield from _agreement(ledger)
 

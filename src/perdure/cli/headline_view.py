@@ -19,6 +19,7 @@ from perdure.cli.change_view import same_throughout
 from perdure.cli.figures import count, hundredths, percent, plural, points, spend
 
 CHOICES_MAX = 3
+SCENARIOS_MAX = 6
 
 
 def headlines(report: Report) -> Iterator[str]:
@@ -26,7 +27,9 @@ def headlines(report: Report) -> Iterator[str]:
     waved = {change.question for change in report.changes}
     for question in report.questions:
         rows = [row for row in question.ticks if row.wave]
-        if rows:
+        if (number := len({row.scenario for row in rows})) > SCENARIOS_MAX:
+            yield f"{question.id}: {count(number)} scenarios, each of them in the tables below."
+        elif rows:
             yield from _waves(report, question, rows)
             named = _named(report, question)
             changes = [change for change in report.changes if change.question == question.id]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection
 from contextlib import redirect_stdout
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -26,12 +28,12 @@ from perdure.cli.overrides import (
 )
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from perdure.inference.prices import Priced
     from perdure.population.load import Loaded
+    from perdure.records.study import Study
     from perdure.runner.trial import Trial
     from perdure.study import Overrides
+    from perdure.study.forecast import Forecast
 
 HELP = """\
 Show what a study would take: its worlds, its calls, their price. Spends nothing.
@@ -40,16 +42,24 @@ The study file is checked in full: every problem is listed at once, with its lin
 and what to write, and the exit code is 65. It is 2 if a typical call is so dear that
 `perdure run` wants --allow-dear-calls. Flags are those of `perdure run`.
 
+--out DIR says beside each world whether it has a record there: a file that is named
+by the world's id, DIR/worlds/WORLD.db. Nothing in it is read; `perdure status` says
+how far a run is. Long lists are cut in the middle: --json has all of them.
+
 --try makes the calls of one tick of one world, pays for them, and works out the
 rest from what they took. It keeps to the study's budget, and keeps no record.
 
 \b
 Example:
   perdure plan study.yaml
+  perdure plan study.yaml --out runs/first
   perdure plan study.yaml --model local --n 30
   perdure plan study.yaml --model local --n 30 --try
 """
 
+Out = Annotated[
+    Path | None, typer.Option("--out", metavar="DIR", help="Say which worlds have a record there.")
+]
 Try = Annotated[
     bool, typer.Option("--try", help="Make one tick of one world, and work out the rest from it.")
 ]
@@ -74,6 +84,7 @@ def plan(
     price_as: PriceAs = "",
     budget: Budget = "",
     allow_dear_calls: DearCalls = False,
+    out: Out = None,
     try_one: Try = False,
     json: Json = False,
 ) -> int:
@@ -124,6 +135,7 @@ def plan(
         costs=trial.costs() if trial else None,
     )
     held = foresee(asked.study.budget, found)
+    recorded = None if out is None else _recorded(out, found)
     if json:
         write_json(
             {
@@ -135,6 +147,7 @@ def plan(
                     for role, spec in asked.study.models.items()
                 },
                 "unpriced": asked.unpriced,
+                "cells": _cells(asked.study, found, recorded),
                 "forecast": found,
                 "budget": asked.study.budget,
                 "outlook": held,
@@ -144,12 +157,41 @@ def plan(
         )
     else:
         refused = [f"{problem.wrong} {problem.remedy}" for problem in problems]
-        show(*plan_parts(asked, found, held, trial=trial, refused=refused))
+        show(*plan_parts(asked, found, held, recorded=recorded, trial=trial, refused=refused))
     if problems:
         return EXIT_INVALID_STUDY
     if any(part.is_dear for part in found.calls) and not allow_dear_calls:
         return EXIT_USAGE
     return trial.exit_status if trial else EXIT_DONE
+
+
+def _recorded(folder: Path, found: Forecast) -> frozenset[str]:
+    """Name the worlds that have a record in a folder: a file that is named by the world's id."""
+    from perdure.trace.files import exists  # noqa: PLC0415 - heavy
+    from perdure.trace.paths import partition_path  # noqa: PLC0415 - heavy
+
+    ids = (world.world_id for world in found.worlds)
+    return frozenset(one for one in ids if exists(partition_path(folder, one)))
+
+
+def _cells(
+    study: Study, found: Forecast, recorded: Collection[str] | None
+) -> list[dict[str, object]]:
+    from perdure.study.varying import varying  # noqa: PLC0415 - heavy
+
+    ids = (scenario.id for scenario in study.scenarios)
+    varies = dict(zip(ids, varying(study.scenarios), strict=True))
+    return [
+        {
+            "world_id": world.world_id,
+            "scenario": world.scenario,
+            "varies": varies[world.scenario],
+            "seed": world.replicate_seed,
+            "ticks": world.ticks,
+            "recorded": None if recorded is None else world.world_id in recorded,
+        }
+        for world in found.worlds
+    ]
 
 
 def _try(

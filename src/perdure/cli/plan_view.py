@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from perdure.analysis.models import answered_by
 from perdure.base.money import show
+from perdure.base.text import one_line
 from perdure.cli.figures import UNKNOWN, count, duration, plural, spend
 from perdure.cli.plan_budget_view import budget_parts, price_parts
 from perdure.cli.tables import heading, paragraph, table
+from perdure.cli.worlds_table import WorldsTable
 from perdure.inference.prices import Priced
 from perdure.runner.foreseen import Foreseen
 from perdure.study.forecast import CallForecast, Forecast
+from perdure.study.varying import varying
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from perdure.records.study import Study
     from perdure.runner.trial import Trial
+
+_VALUES_MAX = 8
+_VALUE_MAX = 60
 
 
 def plan_parts(
@@ -25,10 +32,15 @@ def plan_parts(
     forecast: Forecast,
     foreseen: Foreseen,
     *,
+    recorded: Collection[str] | None = None,
     trial: Trial | None = None,
     refused: Sequence[str] = (),
 ) -> Iterator[RenderableType]:
-    """Draw every part of a forecast in order. `refused` says why it would not be run."""
+    """Draw every part of a forecast in order.
+
+    `recorded` has the ids of the worlds that have a record already, None where nobody asked.
+    `refused` says why the study would not be run.
+    """
     study = priced.study
     yield paragraph(f"Plan of {study.name}: {study.brief.title}", style="bold")
     yield paragraph(f"Model: {answered_by(study.models)}.")
@@ -57,7 +69,7 @@ def plan_parts(
     yield from budget_parts(study, forecast, foreseen)
     yield from price_parts(priced)
     yield from _call_parts(forecast)
-    yield from _world_parts(forecast)
+    yield from _world_parts(priced.study, forecast, recorded)
 
 
 def _trial_parts(trial: Trial) -> Iterator[RenderableType]:
@@ -119,21 +131,54 @@ def _call(part: CallForecast, currency: str) -> list[str]:
     ]
 
 
-def _world_parts(forecast: Forecast) -> Iterator[RenderableType]:
+def _world_parts(
+    study: Study, forecast: Forecast, recorded: Collection[str] | None
+) -> Iterator[RenderableType]:
     yield heading("Worlds")
+    yield paragraph(_varies(study))
+    columns = ["world", "scenario", "seed", "ticks", "turns expected", "turns at most"]
+    if recorded is not None:
+        yield paragraph(
+            f"{count(len(recorded))} of {plural(len(forecast.worlds), 'world')} have a record."
+        )
+        columns.insert(4, "record")
+    yield paragraph("")
     rows = [
         [
             world.world_id,
             world.scenario,
             str(world.replicate_seed),
             str(world.ticks),
+            *([] if recorded is None else ["yes" if world.world_id in recorded else "no"]),
             count(world.turns),
             count(world.turns_worst),
         ]
         for world in forecast.worlds
     ]
-    columns = ["world", "scenario", "seed", "ticks", "turns expected", "turns at most"]
-    yield table(columns, rows, left=2, ids=2)
+    yield WorldsTable(columns, rows)
+
+
+def _varies(study: Study) -> str:
+    """Say in which keys the scenarios differ, and how the seeds do."""
+    scenarios = varying(study.scenarios)
+    parts = []
+    for name in sorted({name for one in scenarios for name in one}):
+        values = dict.fromkeys(_value(one.get(name, "none")) for one in scenarios)
+        parts.append(f"{name} ({_listed(list(values))})")
+    parts.append(f"seed ({_listed([str(seed) for seed in study.seeds])})")
+    return f"What varies: {', '.join(parts)}."
+
+
+def _value(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:g}"
+    return f"[{', '.join(map(str, value))}]" if isinstance(value, list | tuple) else str(value)
+
+
+def _listed(values: Sequence[str]) -> str:
+    shown = [one_line(value, _VALUE_MAX) for value in values[:_VALUES_MAX]]
+    more = f", ... {values[-1]}" if len(values) > _VALUES_MAX else ""
+    return f"{', '.join(shown)}{more}"
 
 
 def _cost(forecast: Forecast) -> str:

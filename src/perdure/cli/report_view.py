@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -15,11 +16,12 @@ from perdure.cli.budget_view import standing_parts
 from perdure.cli.change_view import change_parts, difference_parts
 from perdure.cli.cost_view import cost_table, outside_line, outside_parts
 from perdure.cli.figures import count, percent, plural, score, spend
-from perdure.cli.headline_view import headlines
+from perdure.cli.headline_view import SCENARIOS_MAX, headlines
 from perdure.cli.marks_view import mark_parts
 from perdure.cli.questions_view import denominators, exposure_parts, wave_parts
 from perdure.cli.spread_view import seeds_parts, several, spread_parts
 from perdure.cli.tables import fits, heading, paragraph, table, verbatim
+from perdure.cli.worlds_table import WorldsTable, cause_parts
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -99,13 +101,43 @@ def _outcome(report: Report, outcome: Outcome) -> Iterator[RenderableType]:
         "personas. Shares below are of scored answers; beside each stands the real one.",
         indent=2,
     )
+    ticks: dict[str, list[int]] = defaultdict(list)
     for prediction in report.predictions:
-        ticks = [one.tick for one in report.predictions if one.scenario == prediction.scenario]
-        if prediction.tick in {min(ticks), max(ticks)}:
+        ticks[prediction.scenario].append(prediction.tick)
+    ends = [
+        one
+        for one in report.predictions
+        if one.tick in {min(ticks[one.scenario]), max(ticks[one.scenario])}
+    ]
+    if len(ticks) > SCENARIOS_MAX:
+        yield from _everyone(ends, outcome)
+    else:
+        for prediction in ends:
             yield from _prediction(prediction, outcome, report.grouped_by_label)
     if report.predictions:
         yield paragraph(f"\n{report.notes['yardstick']}", style="dim")
         yield paragraph(report.notes["brier"], style="dim")
+
+
+def _everyone(predictions: Sequence[Prediction], outcome: Outcome) -> Iterator[RenderableType]:
+    """Draw many scenarios in one table, a row for each of their ends."""
+    yield heading(f"{outcome.name}: predicted and real, first and last wave")
+    rows = [
+        [
+            one.scenario,
+            str(one.tick),
+            outcome.choices.get(predicted.choice, predicted.choice),
+            count(one.overall.answers.scored),
+            percent(predicted.share),
+            percent(real.share),
+            *_fit_cells(one.overall.fit),
+        ]
+        for one in predictions
+        for predicted, real in zip(one.overall.predicted, one.overall.real, strict=True)
+    ]
+    columns = ["scenario", "tick", "choice", "scored", "predicted", "real", "accuracy", "Brier"]
+    yield table(columns, rows, left=3)
+    yield paragraph("By group, and beside the yardsticks: --json.", indent=2)
 
 
 def _prediction(
@@ -200,7 +232,7 @@ def _activation(report: Report) -> Iterator[RenderableType]:
         for world in report.worlds
     ]
     columns = ["world", "scenario", "ticks", "expected", "realised", "thinned", "dropped"]
-    yield table(columns, rows, left=2, ids=2)
+    yield WorldsTable(columns, rows)
     yield paragraph(
         "Expected: population times chance to be active, over closed exposure ticks; who is active "
         "is drawn, so what is realised lies on either side of it.",
@@ -266,7 +298,5 @@ def _worlds(report: Report) -> Iterator[RenderableType]:
         for world in report.worlds
     ]
     columns = ["world", "scenario", "seed", "state", "ticks", "turns", "failed", "events"]
-    yield table(columns, rows, left=2, ids=2)
-    for world in report.worlds:
-        if world.cause:
-            yield paragraph(f"{world.world_id}: {world.cause}", indent=2)
+    yield WorldsTable(columns, rows)
+    yield from cause_parts(report.worlds, indent=2)

@@ -7,7 +7,7 @@ import typer
 from perdure.base.errors import UsageError
 from perdure.cli.arguments import Json, MovedStudy, RunFolder
 from perdure.cli.command import PlainCommand
-from perdure.cli.run import Force, NetworkFs, Quiet, carry_out
+from perdure.cli.run import Force, NetworkFs, Only, Quiet, carry_out
 
 HELP = """\
 Continue the run in a folder, from its record alone.
@@ -20,9 +20,13 @@ ever. From then on the run is compared with what it was forced to. What makes ot
 worlds (population, scenarios, seeds) cannot be forced. A finished run is left alone
 if nothing moved.
 
+--only CELL drives the named cells and leaves the others as they are, as in
+`perdure run`.
+
 \b
 Example:
   perdure resume runs/first
+  perdure resume runs/first --only calm@1
   perdure resume runs/first --force brief --force engine
 """
 
@@ -38,6 +42,7 @@ def resume(
     force: Force = None,
     study: MovedStudy = None,
     network_fs: NetworkFs = False,
+    only: Only = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> int:
@@ -69,6 +74,7 @@ def resume(
         folder,
         overrides,
         force=force or (),
+        only=only or (),
         network_fs=network_fs,
         quiet=quiet,
         json=json,

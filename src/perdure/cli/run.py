@@ -57,12 +57,19 @@ price is not known is refused: see docs/budget.md.
 If something moved that decides a run which has begun, all of it is named and nothing
 is done (exit code 78). --force NAME goes on past one of them, as in `perdure resume`.
 
+--only CELL drives the named cells and leaves the others as they are. A cell is a
+world's id, a scenario's id (of one with a grid: all its cells), or scenario@seed,
+as `perdure plan` lists them. The exit code is 0 once the named cells are complete.
+Run it again without --only to go on with the rest: it ends as if it had never
+been given.
+
 Ctrl-C finishes the open ticks and pauses (exit code 75); a second one stops at
 once. Closed ticks are kept either way. Progress goes to standard error.
 
 \b
 Example:
   perdure run study.yaml --out runs/first
+  perdure run study.yaml --out runs/first --only calm@1
   perdure run study.yaml --out runs/local --model local --n 30
   perdure run study.yaml --out runs/http --model http --key-env API_KEY \\
       --base-url https://example.org/v1 --model-name some-model-2026-01-01 \\
@@ -76,6 +83,10 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stand
 Force = Annotated[
     list[str] | None,
     typer.Option("--force", metavar="NAME", help="Go on though this moved; can be repeated."),
+]
+Only = Annotated[
+    list[str] | None,
+    typer.Option("--only", metavar="CELL", help="Drive this cell alone; can be repeated."),
 ]
 NetworkFs = Annotated[
     bool,
@@ -108,6 +119,7 @@ def run(
     price_as: PriceAs = "",
     budget: Budget = "",
     allow_dear_calls: DearCalls = False,
+    only: Only = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> int:
@@ -141,6 +153,7 @@ def run(
         out,
         overrides,
         force=force or (),
+        only=only or (),
         network_fs=network_fs,
         allow_dear_calls=allow_dear_calls,
         quiet=quiet,
@@ -154,6 +167,7 @@ def carry_out(
     overrides: Overrides,
     *,
     force: Sequence[str],
+    only: Sequence[str],
     network_fs: bool,
     allow_dear_calls: bool = False,
     quiet: bool,
@@ -187,6 +201,7 @@ def carry_out(
         study_path=str(study),
         out=str(out),
         force=tuple(force),
+        only=tuple(only),
         flags=overrides.flags(),
         network_fs=network_fs,
         allow_dear_calls=allow_dear_calls,

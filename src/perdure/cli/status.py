@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,10 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from perdure.analysis.standing import Standing
+    from perdure.records.registry import WorldState
     from perdure.records.result import Progress
+
+_URGENCY = ("failed", "partial", "not_started", "completed")
 
 HELP = """\
 Show how far a run is: its state, its worlds, what it spent.
@@ -67,6 +71,10 @@ def status(folder: RunFolder, *, json: Json = False) -> int:
     return EXIT_DONE
 
 
+def _shown(state: WorldState) -> str:
+    return state.replace("_", " ")
+
+
 def _total(found: Standing) -> str:
     from perdure.cli.figures import spend  # noqa: PLC0415 - heavy
 
@@ -80,7 +88,12 @@ def _parts(found: Standing, folder: str, progress: Progress | None) -> Iterator[
     from perdure.cli.figures import count, plural, spend  # noqa: PLC0415 - heavy
     from perdure.cli.marks_view import mark_parts, transport_parts  # noqa: PLC0415 - heavy
     from perdure.cli.progress import pace_text  # noqa: PLC0415 - heavy
-    from perdure.cli.tables import paragraph, table  # noqa: PLC0415 - heavy
+    from perdure.cli.tables import paragraph  # noqa: PLC0415 - heavy
+    from perdure.cli.worlds_table import (  # noqa: PLC0415 - heavy
+        ROWS_MAX,
+        WorldsTable,
+        cause_parts,
+    )
 
     yield paragraph(f"{folder}: {found.state}", style="bold")
     if found.cause:
@@ -101,21 +114,26 @@ def _parts(found: Standing, folder: str, progress: Progress | None) -> Iterator[
     if progress is not None:
         yield paragraph(f"Now: {pace_text(progress)}")
     yield paragraph("")
+    worlds = found.worlds
+    if len(worlds) > ROWS_MAX:
+        # Of many worlds those come first that have not come to their end.
+        worlds = tuple(sorted(worlds, key=lambda world: _URGENCY.index(world.state)))
+        counts = Counter(world.state for world in worlds)
+        told = ", ".join(f"{count(counts[state])} {_shown(state)}" for state in counts)
+        yield paragraph(f"Worlds: {told}.\n")
     rows = [
         [
             world.world_id,
             world.scenario,
             str(world.seed),
-            world.state.replace("_", " "),
+            _shown(world.state),
             f"{world.tick + 1}/{world.horizon}",
             count(world.turns),
             count(world.turns_failed),
             spend(world.cost, world.unknown_costs, found.currency),
         ]
-        for world in found.worlds
+        for world in worlds
     ]
     columns = ["world", "scenario", "seed", "state", "ticks", "turns", "failed", "spend"]
-    yield table(columns, rows, left=2, ids=2)
-    for world in found.worlds:
-        if world.cause:
-            yield paragraph(f"{world.world_id}: {world.cause}")
+    yield WorldsTable(columns, rows)
+    yield from cause_parts(found.worlds)

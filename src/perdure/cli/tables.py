@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 WIDTH_MIN = 80  # what every table is made to fit
+SCENARIO = "scenario"
 
 _GAP = 2
 _CELL_MAX = 200
@@ -25,12 +26,15 @@ def table(
     """Draw rows under headings. The first `left` columns are text, the others numbers.
 
     Cells are made safe, and fold onto further lines rather than lose a character. The first `ids`
-    columns hold ids, which do not break unless they are very long. Headings do not break inside a
-    word where the table can be drawn without that.
+    columns hold ids, which do not break unless they are very long; those under `scenario` then
+    break between what varies. Headings do not break inside a word where the table can be drawn
+    without that.
     """
     from rich.box import SIMPLE_HEAD  # noqa: PLC0415 - rich is heavy
     from rich.table import Table  # noqa: PLC0415 - rich is heavy
     from rich.text import Text  # noqa: PLC0415 - rich is heavy
+
+    from perdure.cli.scenario_text import ScenarioText  # noqa: PLC0415 - rich is heavy
 
     drawn = Table(
         box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold"
@@ -45,13 +49,20 @@ def table(
             overflow="fold",
             no_wrap=place < ids and all(len(row[place]) <= _ID_MAX for row in rows),
         )
+    kinds = [ScenarioText if name == SCENARIO else Text for name in columns]
     for row in rows:
-        drawn.add_row(*(Text(cell) for cell in row))
+        drawn.add_row(*(kind(cell) for kind, cell in zip(kinds, row, strict=True)))
     return drawn
 
 
-def fits(columns: Sequence[str], rows: Iterable[Sequence[str]], *, whole: int = 0) -> bool:
-    """Say whether a table can be drawn on 80 columns without breaking a word.
+def fits(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    whole: int = 0,
+    width: int = WIDTH_MIN,
+) -> bool:
+    """Say whether a table can be drawn on `width` columns without breaking a word.
 
     The cells of the first `whole` columns must not break between words either.
     """
@@ -59,7 +70,7 @@ def fits(columns: Sequence[str], rows: Iterable[Sequence[str]], *, whole: int = 
     for row in rows:
         cells = [len(cell) if n < whole else _longest(cell) for n, cell in enumerate(row)]
         widths = [max(pair) for pair in zip(widths, cells, strict=True)]
-    return sum(widths) + _GAP * (len(widths) - 1) <= WIDTH_MIN
+    return sum(widths) + _GAP * (len(widths) - 1) <= width
 
 
 def _longest(text: str) -> int:

@@ -36,6 +36,7 @@ from perdure.runner.governor import paused_by
 from perdure.runner.history import History, look_again, look_back, plugins_of
 from perdure.runner.meter import Observer, latest
 from perdure.runner.notice import Notice, unheard
+from perdure.runner.only import chosen
 from perdure.runner.plugins import PluginParts
 from perdure.runner.respondents import host_for
 from perdure.runner.session import Session, conduct
@@ -66,7 +67,8 @@ def run(
     Raises:
         InvalidStudyError: a model has no price, and the study does not accept unknown spend.
         UsageError: a model cannot be made ready, a call is dearer than is allowed, something is
-            forced that cannot be, or the folder is on a network file system; says what mends it.
+            forced that cannot be, a cell is named that is not there, or the folder is on a network
+            file system; says what mends it.
         PluginError: the study's own world or agent cannot be loaded.
         EndpointUnreachableError: the model endpoint is not there.
         KeyOrModelRefusedError: it refuses the key, or does not know the model.
@@ -129,6 +131,7 @@ async def run_async(
     clock = clock or SystemClock()
     watch = Watch(config.study_file.parent, config.study.files, plugins_of(config.study))
     past = look_back(config, now_s=clock.wall_s())
+    driven = chosen(config.only, expand(config.study, config.population))
     if past.result is not None:
         return past.result
     watch.begin(past.code, clock)
@@ -144,7 +147,12 @@ async def run_async(
         for sentence in past.notices():
             notice(sentence)
         sitting = _Sitting(
-            config=config, clock=clock, observer=observer, notice=notice, guard=watch.look
+            config=config,
+            clock=clock,
+            observer=observer,
+            notice=notice,
+            guard=watch.look,
+            driven=driven,
         )
         return await _govern(sitting, past, cells, parts, host)
     finally:
@@ -167,13 +175,14 @@ def parts_of(config: RunConfig) -> PluginParts:
 
 @dataclass(frozen=True, kw_only=True)
 class _Sitting:
-    """What is run, who is shown and told what, the time, and what guards each tick."""
+    """What is run, who is shown and told what, the time, what guards each tick, which cells."""
 
     config: RunConfig
     clock: Clock
     observer: Observer | None
     notice: Notice
     guard: Guard
+    driven: Sequence[Cell]
 
 
 async def _govern(
@@ -222,7 +231,7 @@ async def _govern(
         result = await conduct(
             Session(
                 config=config,
-                cells=cells,
+                cells=sitting.driven,
                 parts=parts,
                 host=journaled,
                 spending=spending,

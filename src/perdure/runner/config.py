@@ -26,7 +26,8 @@ class RunConfig:
     `held_out` goes to the registry and nowhere else. `study_path` is the study file, whose folder
     holds its data and plug-ins. `out` is the run's folder. `force` names what may have moved since
     the run began. `flags` are the command-line flags that changed the study, by name.
-    `allow_dear_calls` lets a run begin of which a typical call costs more than one unit of its
+    `only` names the cells that are driven now, all of them if it is empty; the others stay as they
+    are. `allow_dear_calls` lets a run begin of which a typical call costs more than one unit of its
     currency. With `network_fs` the folder may be on a network file system: no other machine works
     on it.
     """
@@ -40,6 +41,7 @@ class RunConfig:
     flags: dict[str, str] = field(default_factory=dict)
     allow_dear_calls: bool = False
     network_fs: bool = False
+    only: tuple[str, ...] = ()
 
     @property
     def study_file(self) -> Path:

@@ -8,7 +8,7 @@ whatever happens to a worker.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
@@ -42,6 +42,7 @@ from perdure.runner.endings import outcome_of, told
 from perdure.runner.ladder import RungRow
 from perdure.runner.ledger import noted
 from perdure.runner.notice import Notice, unheard
+from perdure.runner.only import left_out
 from perdure.runner.pace import may_open
 from perdure.runner.port import TickOpened, TickPaused, TickReport
 from perdure.runner.spending import Spending
@@ -60,8 +61,12 @@ class Governor:
         spending: Spending,
         log: Iterable[LogPayload] = (),
         notice: Notice = unheard,
+        driven: Collection[str] | None = None,
     ) -> None:
-        """Take up a run. `log` is the run log so far, what was just reconciled included."""
+        """Take up a run. `log` is the run log so far, what was just reconciled included.
+
+        Worlds that are not among the `driven` stay as they are; None stands for all of them.
+        """
         self._registry = registry
         self._notice = notice
         self._skew = skew
@@ -71,10 +76,10 @@ class Governor:
             world.world_id: known[world.world_id] or WorldOutcome(world_id=world.world_id)
             for world in registry.worlds
         }
+        live = [world for world in self._outcomes if self.is_open(world)]
+        self._resting = frozenset(live).difference(live if driven is None else driven)
         self._next = {
-            outcome.world_id: outcome.tick + 1
-            for outcome in self._outcomes.values()
-            if outcome.state is not WorldState.COMPLETED
+            world: self._outcomes[world].tick + 1 for world in live if world not in self._resting
         }
         self._moved = asyncio.Condition()
         self._heads: dict[str, Head] = {}
@@ -275,11 +280,12 @@ class Governor:
             spent=self._spending.spent,
             stop_cause=self._stop_cause,
             stop_exit=self._stop_exit,
+            resting=self._resting,
         )
         end: RunPaused | RunClosed = RunClosed(
             state=result.state, exit_status=result.exit_status, holds_open=holds_open
         )
-        if self._stop_cause and result.state is RunState.PARTIAL:
+        if (self._stop_cause or self._resting) and result.state is RunState.PARTIAL:
             end = RunPaused(
                 cause=result.cause, exit_status=result.exit_status, holds_open=holds_open
             )
@@ -306,16 +312,23 @@ def result_of(
     spent: Amounts,
     stop_cause: str = "",
     stop_exit: int = EXIT_DONE,
+    resting: Collection[str] = (),
 ) -> RunResult:
-    """Compute a run's result from its worlds, and from all that was spent. Pure."""
+    """Compute a run's result from its worlds, and from all that was spent. Pure.
+
+    Worlds in `resting` were not to be driven: they make the run partial, and nothing worse.
+    """
     complete = all(world.state is WorldState.COMPLETED for world in outcomes)
-    failed = [world for world in outcomes if world.state is WorldState.FAILED]
-    exits = [stop_exit, *(world.exit_status for world in outcomes)]
-    if not complete and not any(exits):
+    driven = [world for world in outcomes if world.world_id not in resting]
+    failed = [world for world in driven if world.state is WorldState.FAILED]
+    exits = [stop_exit, *(world.exit_status for world in driven)]
+    if not any(exits) and any(world.state is not WorldState.COMPLETED for world in driven):
         exits.append(EXIT_SOME_FAILED)
-    cause = stop_cause
-    if not cause and failed:
-        cause = f"{len(failed)} of {len(outcomes)} worlds failed. The first: {failed[0].cause}"
+    causes = [stop_cause]
+    if not stop_cause and failed:
+        causes = [f"{len(failed)} of {len(outcomes)} worlds failed. The first: {failed[0].cause}"]
+    if resting:
+        causes.append(left_out(len(resting)))
     return RunResult(
         run_id=entry.run_id,
         folder=folder,
@@ -323,7 +336,7 @@ def result_of(
         exit_status=EXIT_DONE if complete else first_exit(exits),
         worlds=tuple(outcomes),
         currency=entry.currency,
-        cause="" if complete else cause,
+        cause="" if complete else " ".join(filter(None, causes)),
         cost=spent.money,
         unknown_costs=spent.unknown,
     )

@@ -52,8 +52,9 @@ class Parts(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Session:
-    """What a sitting works with. Progress is shown to `observer`, and kept in `folder`.
+    """What a sitting works with: it drives `cells`, and leaves other worlds of the run as they are.
 
+    Progress is shown to `observer`, and kept in `folder`.
     `log` is the run log up to where this sitting's own work begins. `guard` is called before each
     tick is written, and raises what forbids it. `notice` is told what a person should know.
     """
@@ -87,6 +88,7 @@ async def conduct(session: Session) -> RunResult:
         spending=session.spending,
         log=session.log,
         notice=session.notice,
+        driven=[cell.entry.world_id for cell in session.cells],
     )
     meter = _meter(session, governor)
     loop = asyncio.get_running_loop()

@@ -98,9 +98,17 @@ def expand(study: Study, population: Population) -> tuple[Cell, ...]:
     for scenario in study.scenarios:
         if scenario.variant not in variants:
             raise _invalid(study, f"The variant {scenario.variant!r} is not among the variants.")
+    hashed = [(scenario, canonical.hash_hex(scenario)) for scenario in study.scenarios]
     cells = tuple(
-        _cell(study, population, scenario, variants[scenario.variant], seed)
-        for scenario in study.scenarios
+        _cell(
+            study,
+            population,
+            scenario,
+            variants[scenario.variant],
+            seed=seed,
+            scenario_hash=scenario_hash,
+        )
+        for scenario, scenario_hash in hashed
         for seed in study.seeds
     )
     _require_once(study, "world", (cell.entry.world_id for cell in cells))
@@ -108,9 +116,15 @@ def expand(study: Study, population: Population) -> tuple[Cell, ...]:
 
 
 def _cell(
-    study: Study, population: Population, scenario: Scenario, variant: Variant, seed: int
+    study: Study,
+    population: Population,
+    scenario: Scenario,
+    variant: Variant,
+    *,
+    seed: int,
+    scenario_hash: str,
 ) -> Cell:
-    identity = world_id(canonical.hash_hex(scenario), seed, population.population_hash)
+    identity = world_id(scenario_hash, seed, population.population_hash)
     entry = WorldEntry(
         world_id=identity,
         scenario=scenario.id,

@@ -407,6 +407,25 @@ class Free(Kind[dict[str, Any]]):
         return {entry.key: _plain(entry.node) for entry in node.entries}
 
 
+@dataclass(frozen=True)
+class Anything(Kind[Any]):
+    """Whatever a plug-in's own settings may hold at some place. Every scalar in it is text."""
+
+    @property
+    def blank(self) -> Any:
+        """An empty text."""
+        return ""
+
+    @property
+    def shown(self) -> str:
+        """What it may be."""
+        return "anything, passed on as text"
+
+    def read(self, node: Node, trail: str, found: Findings) -> Any:  # noqa: ARG002 - as the others
+        """Read anything."""
+        return None if isinstance(node, Void) else _plain(node)
+
+
 def _plain(node: Node) -> Any:
     if isinstance(node, Table):
         return {entry.key: _plain(entry.node) for entry in node.entries}

@@ -125,7 +125,7 @@ def _check_size(study: Section, scenarios: tuple[Scenario, ...], seeds: tuple[in
     ticks = sum(scenario.horizon for scenario in scenarios) * len(seeds)
     if cells > schema.CELLS_MAX:
         wrong = f"The study has {cells:,} worlds (scenarios times seeds)."
-        study.wrong(schema.SEEDS, wrong, f"At most {schema.CELLS_MAX:,} can be run.")
+        study.wrong(schema.SEEDS, wrong, schema.CELLS_REASON)
     elif ticks > schema.TICKS_MAX:
         wrong = f"The study has {ticks:,} ticks over all its worlds."
         study.wrong(schema.SEEDS, wrong, f"At most {schema.TICKS_MAX:,} can be run.")

@@ -1,16 +1,19 @@
-"""Reads the scenarios: each on its own, on top of the timeline that they share."""
+"""Reads the scenarios, those of a grid written out: each on top of the timeline they share."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, TypeVar
 
 import msgspec
 
+from perdure.base.canonical import encode
 from perdure.records.scenario import Scenario
 from perdure.study import schema
 from perdure.study.findings import Findings, quoted, suggestion
+from perdure.study.grid import cells, size
 from perdure.study.kinds import Named
 from perdure.study.section import Field, Section
 
@@ -33,9 +36,30 @@ def read_scenarios(study: Section, known: Known) -> tuple[Scenario, ...]:
     else:
         timeline = Section("timeline", study.line, study.found)
     entries = study.get(schema.SCENARIOS)
-    scenarios = tuple(_Reader(entry, timeline, known).scenario() for entry in entries)
-    _check_repeats(entries, scenarios, study.found)
-    return scenarios
+    checked = _Checked(study.found)
+    scenarios: list[Scenario] = []
+    for entry in entries:
+        for cell in _written_out(entry, timeline, room=schema.CELLS_MAX - len(scenarios)):
+            scenarios.append(_Reader(cell, timeline, known).scenario())
+            if not checked.may_go_on(cell, scenarios[-1]):
+                return tuple(scenarios)
+    return tuple(scenarios)
+
+
+def _written_out(
+    entry: Named[str, Section], timeline: Section, *, room: int
+) -> Iterator[Named[str, Section]]:
+    """Give a scenario, or every cell of its grid; the first cell alone if there are too many."""
+    section = entry.value
+    if not section.has(schema.GRID):
+        return iter((entry,))
+    axes = section.get(schema.GRID)
+    found = cells(entry, axes, timeline)
+    if (number := size(axes)) <= room:
+        return found
+    wrong = f"The grid of `{entry.key}` has {number:,} scenarios."
+    section.wrong(schema.GRID, wrong, schema.CELLS_REASON)
+    return islice(found, 1)
 
 
 class _Reader:
@@ -144,17 +168,48 @@ class _Reader:
             source.wrong(field, wrong, suggestion(name, questions))
 
 
-def _check_repeats(
-    entries: tuple[Named[str, Section], ...], scenarios: tuple[Scenario, ...], found: Findings
-) -> None:
-    first: list[Scenario] = []
-    for entry, scenario in zip(entries, scenarios, strict=True):
-        bare = msgspec.structs.replace(scenario, id="")
-        twin = next((one.id for one in first if msgspec.structs.replace(one, id="") == bare), "")
-        if twin and entry.value.sound:
+class _Checked:
+    """The scenarios so far: what may be there once, and how much they are together."""
+
+    def __init__(self, found: Findings) -> None:
+        self._found = found
+        self._by_grid: dict[str, bool] = {}
+        self._first: dict[bytes, str] = {}
+        self._tick = ""
+        self._told: set[tuple[str, int]] = set()
+        self._bytes = 0
+
+    def may_go_on(self, cell: Named[str, Section], scenario: Scenario) -> bool:
+        """Check a scenario against those before it; say whether more of them can be read.
+
+        The cells of one grid are told of once for each mistake.
+        """
+        same = encode(msgspec.structs.replace(scenario, id=""))
+        twin = self._first.setdefault(same, scenario.id)
+        # A key that is written twice is told of where it is read.
+        by_grid = cell.value.has(schema.GRID)
+        if scenario.id in self._by_grid and (by_grid or self._by_grid[scenario.id]):
+            wrong = f"There are two scenarios with the id `{scenario.id}`."
+            self._tell(cell, "id", wrong, "Rename one: a grid makes the ids of its cells itself.")
+        elif twin != scenario.id and cell.value.sound:
             wrong = f"The scenario `{scenario.id}` is the same as `{twin}`."
-            found.add(entry.line, wrong, "Change it, or remove it: use `seeds` for replicates.")
-        if first and scenario.tick_unit != first[0].tick_unit:
-            wrong = f"The scenarios `{first[0].id}` and `{scenario.id}` have ticks of two lengths."
-            found.add(entry.line, wrong, "Use one `tick` in a study.")
-        first.append(scenario)
+            remedy = "Change it, or remove it: use `seeds` for replicates."
+            self._tell(cell, "twin", wrong, remedy)
+        self._by_grid[scenario.id] = by_grid
+        self._tick = self._tick or scenario.tick_unit
+        if scenario.tick_unit != self._tick:
+            first = next(iter(self._first.values()))
+            wrong = f"The scenarios `{first}` and `{scenario.id}` have ticks of two lengths."
+            self._tell(cell, "tick", wrong, "Use one `tick` in a study.")
+        self._bytes += len(same)
+        if self._bytes <= schema.SCENARIOS_BYTES_MAX:
+            return True
+        wrong = f"The scenarios are more than {schema.SCENARIOS_BYTES_MAX >> 20} MiB, written out."
+        remedy = "Every run keeps them all: make them shorter, or vary less in one study."
+        self._found.add(cell.line, wrong, remedy)
+        return False
+
+    def _tell(self, cell: Named[str, Section], what: str, wrong: str, remedy: str) -> None:
+        if (what, cell.line) not in self._told:
+            self._told.add((what, cell.line))
+            self._found.add(cell.line, wrong, remedy)

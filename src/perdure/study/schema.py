@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from perdure.records.budget import Ladder
+from perdure.study.grid import Grid
 from perdure.study.kinds import (
     Free,
     ListOf,
@@ -28,6 +29,11 @@ SEED_MAX = 2**53 - 1
 HORIZON_MAX = 100_000
 CELLS_MAX = 10_000
 TICKS_MAX = 10_000_000
+SCENARIOS_BYTES_MAX = 1 << 25
+CELLS_REASON = (
+    f"A study has at most {CELLS_MAX:,} worlds (scenarios times seeds): that many can be governed "
+    "together. Vary less, or make two studies of it."
+)
 TURNS_MAX = 1_000_000_000
 DRAW_MAX = 1_000_000
 CLAIMS_MAX = 1_000
@@ -233,9 +239,16 @@ _TIMELINE: tuple[Field[Any], ...] = (
     WORLD_SETTINGS,
 )
 TIMELINE = Group("timeline", _TIMELINE, "What every scenario has unless it says otherwise.")
+GRID = Field(
+    "grid",
+    Grid((VARIANT, *_TIMELINE)),
+    "Run the scenario with every combination of these values (see [above](#grids)).",
+    otherwise=(),
+    default="one scenario, as written",
+)
 SCENARIO = Group(
     "scenario",
-    (VARIANT, *_TIMELINE),
+    (VARIANT, *_TIMELINE, GRID),
     "The conditions of a world. A key that is absent here comes from `timeline`; `variant` and "
     "`horizon` must be in one place or the other (`variant` may be left out if there is one).",
 )

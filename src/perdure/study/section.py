@@ -81,6 +81,16 @@ class Section:
             return field.kind.blank
         return field.otherwise
 
+    def changed(self, field: Field[T], line: int, value: T | None) -> Section:
+        """Give the same section with another value of a field; with None it is there, but bad."""
+        other = Section(self.trail, self.line, self.found)
+        other.sound = self.sound and value is not None
+        other._lines = {**self._lines, field.key: line}
+        other._values = {key: held for key, held in self._values.items() if key != field.key}
+        if value is not None:
+            other._values[field.key] = value
+        return other
+
     def line_of(self, field: Field[Any]) -> int:
         """Return the line of a field, or of the section if the field is not there."""
         return self._lines.get(field.key, self.line)

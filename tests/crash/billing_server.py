@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+from collections import Counter
 from hashlib import sha256
 from typing import Any, Self
 
@@ -17,7 +18,7 @@ _BYTES_PER_TOKEN = 4
 
 
 class BillingServer:
-    """Answers chat requests by their content alone; `unruly` is the share that goes wrong."""
+    """Answers chat requests by content and how often that came; `unruly` is the share that fail."""
 
     def __init__(self, *, unruly: float = 0.0, latency_s: float = 0.004, late_s: float = 5.0):
         self.unruly = unruly
@@ -26,6 +27,7 @@ class BillingServer:
         self.billed = 0
         self.dearest = 0
         self.requests: list[dict[str, Any]] = []
+        self._asked: Counter[str] = Counter()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._exchanges: set[asyncio.Task[None]] = set()
@@ -84,7 +86,9 @@ class BillingServer:
     async def _answer(self, request: dict[str, Any], writer: asyncio.StreamWriter) -> bool:
         self.requests.append(request)
         said = "".join(message["content"] for message in request["messages"])
-        draw = sha256(f"{said}{len(self.requests)}".encode()).digest()
+        self._asked[said] += 1
+        # By what it is asked, and how often: not by the order in which calls happen to come.
+        draw = sha256(f"{said}{self._asked[said]}".encode()).digest()
         usage = {
             "prompt_tokens": len(said.encode()) // _BYTES_PER_TOKEN + 8,
             "completion_tokens": 1 + draw[0] % request["max_tokens"],

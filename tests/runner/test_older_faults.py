@@ -48,10 +48,9 @@ from perdure.world import BaseWorld, SurveyWorld
 # What of a study is in no hash of its own, and why that is right.
 NOT_HASHED = {
     "format": "the version of the study file's format",
-    "name": "what people call it",
     "population": "the people themselves are hashed, and their real choices",
     "endpoint": "how a model is reached",
-    "budget": "it decides no answer; an edited one is refused by itself",
+    "budget": "it decides no answer; an edited one is compared as it is, not by a hash",
     "price_as": "whose price it is; the price itself is hashed",
     "price_source": "where a price was looked up; the price itself is hashed",
     "files": "the files themselves are compared, by name and content, beside the code",

@@ -345,7 +345,7 @@ class RunReader:
         name = world.entry.world_id
         if self.has(name):
             return True
-        if world.witness is not None:
+        if world.witness is not None and world.witness.seq >= 0:
             raise DamagedRecordError(MISSING, where=name)
         return False
 

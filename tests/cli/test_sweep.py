@@ -243,8 +243,11 @@ def test_of_very_many_failures_the_first_are_told(capsys):
     assert shown(capsys, *cause_parts(worlds[:1])) == ["000000000000: It broke."]
 
 
-def test_status_of_many_worlds_begins_with_what_needs_attention(perdure, study_file, tmp_path):
+def test_status_of_many_worlds_begins_with_what_needs_attention(
+    perdure, study_file, tmp_path, monkeypatch
+):
     """States are counted, and those that are not at their end come first."""
+    monkeypatch.setenv("COLUMNS", "160")
     chances = ", ".join(f"0.{place + 100}" for place in range(30))
     text = study_file.read_text().replace(
         "  plain:\n", f"  plain:\n    grid: {{activation: [{chances}]}}\n"
@@ -265,8 +268,9 @@ def test_status_of_many_worlds_begins_with_what_needs_attention(perdure, study_f
     assert len(json.loads(perdure("status", out, "--json").out)["worlds"]) == 60
 
 
-def test_a_report_of_many_scenarios_has_a_row_for_each(perdure, study_file, tmp_path):
+def test_a_report_of_many_scenarios_has_a_row_for_each(perdure, study_file, tmp_path, monkeypatch):
     """Seven scenarios are compared in one table, and not told one after the other."""
+    monkeypatch.setenv("COLUMNS", "160")
     text = study_file.read_text()
     out, said = tmp_path, ""
     for number in (6, 7):

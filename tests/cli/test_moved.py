@@ -324,6 +324,22 @@ def test_what_moved_alone_is_named_alone(folder: Path, what: str) -> None:
         assert names(about["forced"]) == [[case.name]]
 
 
+def test_a_replay_names_only_what_moved(folder: Path) -> None:
+    """A declared data file that is as it was is no reason why a record comes out otherwise."""
+    step = (
+        "        assert news and SHIFT\n\n    def step(self, tick, turns, plan, answers):\n"
+        "        return super().step(tick, turns, type(plan)(activation=0.1), answers)\n"
+    )
+    edit(folder, Case("plugins", "town.py", "        assert news and SHIFT\n", step, ()))
+    (said,) = ask(folder, ("replay", folder / "run", "--json"))
+    assert said.status == EXIT_MOVED, said
+    assert "plugins (town)" in said.document["causes"][0]
+    assert "shocks.csv" not in said.document["causes"][0]
+    (folder / "shocks.csv").write_text("tick,news\n1,snow\n")
+    (said,) = ask(folder, ("replay", folder / "run", "--json"))
+    assert "shocks.csv was " in said.document["causes"][0]
+
+
 def test_all_that_moved_is_named_at_once(folder: Path) -> None:
     """Everything moves: all of it is in one refusal, and one force after the other covers it."""
     for case in CASES.values():

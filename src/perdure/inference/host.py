@@ -278,13 +278,14 @@ class InferenceHost:
             return _unsent(self.stop_cause or FailureCause.QUEUE_FULL)
         used: int | None = None
         try:
+            # Before the call begins, so that no deadline runs while more is reserved for it.
+            if call.version != self._bounds.version:
+                return None
             now_s = self._clock.now_s()
             call.started_s = now_s if call.started_s is None else call.started_s
             timeout_s = attempt_timeout(self._retry, now_s - call.started_s)
             if self.stop_cause is not None:
                 return _unsent(self.stop_cause)
-            if call.version != self._bounds.version:
-                return None
             if timeout_s <= 0:
                 return _unsent(FailureCause.QUEUE_FULL)
             settled = await self._send(call, timeout_s, reservation)

@@ -34,7 +34,7 @@ from perdure.runner.ladder import (
     plan_at,
     stand,
 )
-from perdure.trace.rungs import Rungs, recorded_after
+from perdure.trace.rungs import Rungs, moves_of, recorded_after
 
 WARN, FREEZE, SUBSAMPLE, PAUSE = Rung
 BUDGET = Budget(amount=1_000)
@@ -348,6 +348,7 @@ def test_where_a_run_stands_is_in_its_log_alone() -> None:
         budget=Budget(amount=10_000),
         rungs=(RungAt(rung=WARN, tick=1, lifted=2),),
         judged=BUDGET,
+        moves=moves_of(log),
     )
     assert after(standing, RunPaused(cause="asked", exit_status=75)) == standing
     assert standing.taken == frozenset()

@@ -26,7 +26,7 @@ from perdure.trace.export import export
 from perdure.trace.partitions import FolderPartitions
 from perdure.trace.reader import RunReader
 from perdure.trace.registry import Registry
-from perdure.trace.rungs import in_force, recorded_after, unlogged_rung, wrong_rungs
+from perdure.trace.rungs import in_force, moves_of, recorded_after, unlogged_rung, wrong_rungs
 from perdure.trace.verify import verify
 
 WARN, FREEZE, PAUSE = Rung.WARN, Rung.FREEZE, Rung.PAUSE
@@ -89,7 +89,7 @@ def test_a_record_is_followed_event_by_event() -> None:
 def test_a_record_has_the_rungs_of_its_run(rungs: tuple[RungAt, ...], said: str | None) -> None:
     """P8: a rung has effect in a world from the tick on from which the run has it, or not."""
     log = [taken(WARN, 1), taken(FREEZE, 2), lifted(FREEZE, 4)]
-    wrong = unlogged_rung(rungs, log)
+    wrong = unlogged_rung(FIRST, rungs, moves_of(log))
     assert (wrong is None) is (said is None)
     assert said is None or said in str(wrong)
 

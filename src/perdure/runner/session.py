@@ -22,6 +22,7 @@ from perdure.records.scenario import Header
 from perdure.runner.config import RunConfig
 from perdure.runner.failure_log import failure_log
 from perdure.runner.governor import Governor
+from perdure.runner.live import live_asked
 from perdure.runner.meter import OBSERVE_EVERY_S, Meter, Observer, progress
 from perdure.runner.notice import Notice, unheard
 from perdure.runner.port import ModelHost, TickReport
@@ -56,6 +57,7 @@ class Session:
 
     `log` is the run log up to where this sitting's own work begins. `guard` is called before each
     tick is written, and raises what forbids it. `notice` is told what a person should know.
+    `live_max` is how many worlds may be live at once, if that is less than the study asks for.
     """
 
     config: RunConfig
@@ -71,6 +73,7 @@ class Session:
     log: tuple[LogPayload, ...] = ()
     guard: Guard = unguarded
     notice: Notice = unheard
+    live_max: int = 0
 
 
 async def conduct(session: Session) -> RunResult:
@@ -81,9 +84,14 @@ async def conduct(session: Session) -> RunResult:
         StorageError: what happened could not be recorded.
 
     """
+    study = session.config.study
+    live_max = session.live_max or live_asked(study)
     governor = Governor(
         session.registry,
-        skew=session.config.study.skew,
+        skew=study.skew,
+        order=study.order,
+        live_max=live_max,
+        ahead=await _ahead(session) if len(session.cells) > live_max else (),
         spending=session.spending,
         log=session.log,
         notice=session.notice,
@@ -169,6 +177,23 @@ async def _partition(session: Session, header: Header) -> Partition:
     partition = await session.partitions.create(header, epoch)
     crashpoint("partition.born")
     return partition
+
+
+async def _ahead(session: Session) -> frozenset[str]:
+    """Name the worlds whose record goes further than what is noted of it: it was not read yet."""
+    witnesses, reading = session.registry.witnesses, session.partitions.read()
+
+    def is_ahead(world_id: str) -> bool:
+        head, witness = reading.head(world_id), witnesses[world_id]
+        return head is not None and (witness is None or witness.seq < head.seq)
+
+    def look() -> frozenset[str]:
+        return frozenset(name for name in witnesses if is_ahead(name))
+
+    try:
+        return await asyncio.to_thread(look)
+    finally:
+        reading.close()
 
 
 def _recaller(session: Session) -> RecallWorld:

@@ -29,6 +29,22 @@ def live_allowed(asked: int, files: int) -> int:
     return max(1, min(asked, (files - FILES_BESIDE) // FILES_PER_WORLD))
 
 
+def live_now(study: Study, cells: int) -> tuple[int, str]:
+    """Find how many worlds of a run are live at once here; say so if the system allows fewer.
+
+    The limit of open files of this process is raised as far as that takes.
+    """
+    asked = min(live_asked(study), cells)
+    files = allow_files(files_for(asked))
+    allowed = live_allowed(asked, files)
+    if allowed == asked:
+        return live_asked(study), ""
+    return allowed, (
+        f"This process may have {files:,} files open, so {allowed:,} worlds are live at once and"
+        f" not {asked:,}. To have more, raise the limit (`ulimit -n {files_for(asked)}`)."
+    )
+
+
 def files_for(worlds: int) -> int:
     """Give how many files a process has open with so many live worlds."""
     return FILES_BESIDE + FILES_PER_WORLD * worlds

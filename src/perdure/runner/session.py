@@ -36,6 +36,7 @@ from perdure.trace.port import Partition, Partitions, RunRegistry
 from perdure.trace.stop_request import forget_request, is_asked_to_stop
 from perdure.world import World
 
+RECALLED_AT_ONCE = 8
 STOPPED = "The run was asked to stop. It finished its open ticks, and can be continued."
 
 
@@ -151,6 +152,7 @@ async def _obey(folder: Path, clock: Clock, finish: Callable[[], None]) -> None:
 
 def _starter(session: Session) -> StartWorld:
     personas = {persona.id: persona for persona in session.config.population.personas}
+    forced = forced_until(session.log)
 
     async def start(header: Header) -> WorldRun:
         world, agent = session.parts.world(header), session.parts.agent(header)
@@ -162,7 +164,7 @@ def _starter(session: Session) -> StartWorld:
             agent=agent,
             partition=partition,
             host=session.host,
-            forced_until=forced_until(session.log, header.world_id),
+            forced_until=forced.get(header.world_id, -1),
             guard=session.guard,
         )
 
@@ -197,12 +199,16 @@ async def _ahead(session: Session) -> frozenset[str]:
 
 
 def _recaller(session: Session) -> RecallWorld:
+    # Each has the record open a second time: more at once than threads would only take memory.
+    places = asyncio.Semaphore(RECALLED_AT_ONCE)
+
     async def recall(world: WorldRun) -> TickReport:
-        reading = session.partitions.read()
-        try:
-            return await world.recall(reading)
-        finally:
-            reading.close()
+        async with places:
+            reading = session.partitions.read()
+            try:
+                return await world.recall(reading)
+            finally:
+                reading.close()
 
     return recall
 

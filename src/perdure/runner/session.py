@@ -26,6 +26,7 @@ from perdure.runner.live import live_asked
 from perdure.runner.meter import OBSERVE_EVERY_S, Meter, Observer, progress
 from perdure.runner.notice import Notice, unheard
 from perdure.runner.port import ModelHost, TickReport
+from perdure.runner.readings import Readings
 from perdure.runner.signals import stopping
 from perdure.runner.spending import Spending
 from perdure.runner.worker import RecallWorld, StartWorld, drive
@@ -36,7 +37,6 @@ from perdure.trace.port import Partition, Partitions, RunRegistry
 from perdure.trace.stop_request import forget_request, is_asked_to_stop
 from perdure.world import World
 
-RECALLED_AT_ONCE = 8
 STOPPED = "The run was asked to stop. It finished its open ticks, and can be continued."
 
 
@@ -97,13 +97,13 @@ async def conduct(session: Session) -> RunResult:
         log=session.log,
         notice=session.notice,
     )
-    meter = _meter(session, governor)
+    meter, readings = _meter(session, governor), Readings(session.partitions)
     loop = asyncio.get_running_loop()
     working = loop.create_task(
         drive(
             [cell.header for cell in session.cells if governor.is_open(cell.entry.world_id)],
             start=_starter(session),
-            recall=_recaller(session),
+            recall=_recaller(readings),
             governor=governor,
             note_failure=failure_log(session.folder),
         )
@@ -136,6 +136,7 @@ async def conduct(session: Session) -> RunResult:
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
+        readings.close()
     result = await governor.close(session.config.out, holds_open=session.host.holds_open)
     meter.show(last=True)
     return result
@@ -198,17 +199,10 @@ async def _ahead(session: Session) -> frozenset[str]:
         reading.close()
 
 
-def _recaller(session: Session) -> RecallWorld:
-    # Each has the record open a second time: more at once than threads would only take memory.
-    places = asyncio.Semaphore(RECALLED_AT_ONCE)
-
+def _recaller(readings: Readings) -> RecallWorld:
     async def recall(world: WorldRun) -> TickReport:
-        async with places:
-            reading = session.partitions.read()
-            try:
-                return await world.recall(reading)
-            finally:
-                reading.close()
+        async with readings.lent(world.header.world_id) as reading:
+            return await world.recall(reading)
 
     return recall
 

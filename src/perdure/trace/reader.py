@@ -339,6 +339,17 @@ class RunReader:
             self._partitions.pop(next(iter(self._partitions))).close()
         return database
 
+    def let_go(self, world_id: str) -> None:
+        """Close the record of a world, if it is open.
+
+        Raises:
+            StorageError: SQLite could not close it.
+
+        """
+        database = self._partitions.pop(world_id, None)
+        if database is not None:
+            database.close()
+
     def _world(self, world_id: str) -> StoredWorld:
         return read_world(self._registry, world_id)
 

@@ -97,7 +97,7 @@ def test_cells_that_lost_other_shares_of_turns_are_marked_with_their_counts() ->
     assert seen.unlike == (
         Unlike(
             world_id="c",
-            why="6 of its 100 turns failed (6.0%); in the largest group 1.0% to 5.0% did.",
+            why="6 of its 100 turns failed (6.0 %); in the largest group 1.0 % to 5.0 % did.",
         ),
     )
 

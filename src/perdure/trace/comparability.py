@@ -114,4 +114,4 @@ def _one(at: RungAt) -> str:
 
 
 def _percent(share: Fraction) -> str:
-    return f"{float(share):.1%}"
+    return f"{float(100 * share):.1f} %"

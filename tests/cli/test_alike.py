@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Iterable
+from typing import Any
 
 from rich.console import Console
 
 from perdure.cli.alike_view import alike_parts
-from perdure.records.budget import Rung
+from perdure.cli.budget_view import standing_parts
+from perdure.records.budget import Budget, Rung
 from perdure.records.comparability import Alike, Comparability, Unlike
-from perdure.records.registry import RungAt
+from perdure.records.registry import RungAt, WorldOutcome
+
+
+def drawn(parts: Iterable[Any]) -> str:
+    """Give what is shown as plain text."""
+    into = io.StringIO()
+    console = Console(file=into, width=200)
+    for part in parts:
+        console.print(part)
+    return into.getvalue()
 
 
 def text_of(found: Comparability, worlds: int) -> str:
-    """Give what is shown as plain text."""
-    drawn = Console(file=io.StringIO(), width=200)
-    for part in alike_parts(found, worlds):
-        drawn.print(part)
-    assert isinstance(drawn.file, io.StringIO)
-    return drawn.file.getvalue()
+    """Say which worlds can be compared."""
+    return drawn(alike_parts(found, worlds))
 
 
 def test_every_document_says_it(perdure, study_file):
@@ -69,3 +77,15 @@ def test_a_run_in_which_nothing_is_at_its_end_compares_nothing():
     """And one of a single world has nothing to say."""
     assert "none is at its end" in text_of(Comparability(), 3)
     assert text_of(Comparability(), 1) == ""
+
+
+def test_a_rung_that_is_not_at_one_tick_everywhere_says_so():
+    """In depth order and in later groups each world has it at its own, which is listed."""
+    run = (RungAt(rung=Rung.WARN, tick=0), RungAt(rung=Rung.FREEZE, tick=0))
+    worlds = [
+        WorldOutcome(world_id="a", rungs=(RungAt(rung=Rung.WARN, tick=4), run[1])),
+        WorldOutcome(world_id="b", rungs=run),
+    ]
+    said = drawn(standing_parts(Budget(amount=5), run, worlds, "USD"))
+    assert "warn at each world's own tick, freeze from tick 0." in said
+    assert "a: warn from tick 4, freeze from tick 0" in said

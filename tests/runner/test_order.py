@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 from tests.runner.test_budget import TICKS, Billing, Copying, campaign, plans, recorded_cost, rungs
-from tests.support.town import Ran, run_in_memory, town
+from tests.support.town import OwnParts, Ran, run_in_memory, town
 
 from perdure.base.errors import EXIT_DONE, EXIT_PAUSED
 from perdure.records.budget import Budget, Rung
@@ -21,9 +21,12 @@ from perdure.records.registry import (
 )
 from perdure.records.study import Order
 from perdure.runner.config import RunConfig
+from perdure.runner.ladder import in_effect
 from perdure.runner.session import Session
+from perdure.study.identity import expand
 from perdure.trace.memory import MemoryRegistry
 from perdure.trace.rungs import moves_of, unlogged_rung, wrong_rungs
+from perdure.world import SurveyWorld
 
 BREADTH, DEPTH = Order.BREADTH, Order.DEPTH
 MOMENTS_MAX = 60
@@ -83,6 +86,15 @@ def require_sound(ran: Ran) -> None:
     moves = moves_of(log_of(ran))
     for world in ran.result.worlds:
         assert unlogged_rung(world.world_id, world.rungs, moves) is None
+
+
+def require_plans(ran: Ran) -> None:
+    """Hold the plan under which every tick was run against the rungs that its world records."""
+    for place, world in enumerate(ran.result.worlds):
+        for tick, plan in plans(ran, place).items():
+            has = in_effect(world.rungs, tick)
+            assert plan.optional_work is (Rung.FREEZE not in has)
+            assert (plan.activation < 1) is (Rung.SUBSAMPLE in has)
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
@@ -161,12 +173,7 @@ def test_in_depth_order_a_rung_has_effect_at_each_worlds_next_tick() -> None:
             # A world that had opened its last tick has no next one.
             wanted = [] if at in {None, TICKS} else [at]
             assert [tick for tick, rung in rungs(ran, place) if rung == row.rung] == wanted
-    for place, world in enumerate(ran.result.worlds):
-        frozen = [at.tick for at in world.rungs if at.rung is Rung.FREEZE]
-        thinned = [at.tick for at in world.rungs if at.rung is Rung.SUBSAMPLE]
-        for tick, plan in plans(ran, place).items():
-            assert plan.optional_work is (not frozen or tick < frozen[0])
-            assert (plan.activation < 1) is bool(thinned and tick >= thinned[0])
+    require_plans(ran)
     found = ran.result.comparability
     assert len(found.groups) > 1
     assert found.unlike
@@ -225,10 +232,12 @@ def test_a_paused_run_goes_on_in_its_order(way: dict[str, Any]) -> None:
     assert states[-1] is WorldState.NOT_STARTED
     assert ran.result.worlds[-1].world_id not in ran.partitions.worlds
     require_sound(ran)
+    begun = set(ran.partitions.worlds)
     billed, again = model.billed, run_in_memory(config, model, after=ran)
     assert again.result.exit_status == EXIT_PAUSED
     assert model.billed == billed, "a run that is paused spends nothing"
     assert again.digests == ran.digests
+    assert set(again.partitions.worlds) == begun, "nobody else was let in"
 
     async def raise_it(row: BudgetChanged) -> None:
         registry = await MemoryRegistry.open(ran.run)
@@ -286,7 +295,37 @@ def test_a_run_that_is_killed_anywhere_goes_on_in_its_order(
         assert billed + model.billed <= ran.result.cost <= 2 * amount
         assert watched.at_once <= way.get("live", 1 if way else 4)
         require_sound(ran)
+        require_plans(ran)
         groups = [row.worlds for row in log_of(ran) if isinstance(row, WorldsLive)]
         assert len(set(groups)) == len(groups), "a group is on record once"
         if percent > 100:
             assert ran.digests == undisturbed.digests
+
+
+class FailsAtTwo(SurveyWorld):
+    """A world whose code has a fault at its third tick."""
+
+    def step(self, tick: int, *given: Any) -> Any:
+        if tick == 2:
+            raise ValueError("This world has a fault.")
+        return super().step(tick, *given)
+
+
+@pytest.mark.parametrize("order", Order)
+def test_what_was_live_at_a_kill_goes_on_before_a_world_that_failed_earlier(order: Order) -> None:
+    """P5: what a record holds beyond its note is read before anything new is decided."""
+    config = campaign(Budget(), seeds=SEEDS[:3], order=order, live=1)
+    first, second, _ = (cell.entry.world_id for cell in expand(config.study, config.population))
+    parts = OwnParts(config, world=lambda h: FailsAtTwo() if h.world_id == first else SurveyWorld())
+    model = Unwitnessed(every=10_000)
+    run_in_memory(config, model, parts=parts, before=model.watch, calls=model.calls)
+    alive = [
+        killed
+        for killed, _ in model.moments
+        if killed.partitions.worlds.get(second) and killed.partitions.worlds[second].head.tick >= 0
+    ]
+    again, watched = Billing(), Watched()
+    ran = run_in_memory(config, again, after=alive[0], before=watched.watch)
+    assert ran.result.exit_status == EXIT_DONE
+    begun = list(dict.fromkeys(world for world, _ in watched.opened))
+    assert begun[:2] == [second, first], "the one that failed is tried again after it"

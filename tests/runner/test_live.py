@@ -15,7 +15,14 @@ from tests.support.town import town
 
 from perdure.records.registry import WorldsLive
 from perdure.records.study import Order
-from perdure.runner.live import FILES_BESIDE, FILES_PER_WORLD, files_for, live_allowed, live_asked
+from perdure.runner.live import (
+    FILES_BESIDE,
+    FILES_PER_WORLD,
+    files_for,
+    go_together,
+    live_allowed,
+    live_asked,
+)
 from perdure.trace.reader import RunReader
 
 CELLS = 30
@@ -27,6 +34,13 @@ def test_a_study_says_how_many_or_its_order_does() -> None:
     assert live_asked(town(1).study) == 1_000
     assert live_asked(town(1, order=Order.DEPTH).study) == 1
     assert live_asked(town(1, order=Order.DEPTH, live=7).study) == 7
+
+
+def test_all_worlds_go_on_together_only_breadth_first_and_if_all_are_live() -> None:
+    """In groups and in depth order they do not."""
+    assert go_together(town(1).study, 1_000)
+    assert not go_together(town(1).study, 1_001)
+    assert not go_together(town(1, order=Order.DEPTH, live=9).study, 2)
 
 
 @pytest.mark.parametrize(("files", "worlds"), [(4_200, 1_000), (1_024, 206), (204, 1), (20, 1)])

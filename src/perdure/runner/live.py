@@ -24,6 +24,11 @@ def live_asked(study: Study) -> int:
     return study.live or LIVE_MAX[study.order]
 
 
+def go_together(study: Study, cells: int) -> bool:
+    """Say whether all worlds of a run go on together, tick by tick."""
+    return study.order is Order.BREADTH and cells <= live_asked(study)
+
+
 def live_allowed(asked: int, files: int) -> int:
     """Give how many worlds may be live where a process may have so many files open: 1 at least."""
     return max(1, min(asked, (files - FILES_BESIDE) // FILES_PER_WORLD))

@@ -34,6 +34,8 @@ bench:
     {{uv}} run --all-extras python benchmarks/run_overhead.py
     {{uv}} run --all-extras python benchmarks/resume.py
     {{uv}} run --all-extras python -m benchmarks.memory
+    {{uv}} run --all-extras python -m benchmarks.order
+    {{uv}} run --all-extras python -m benchmarks.cells
 
 # The pages and their examples against the code
 docs:

@@ -81,6 +81,8 @@ def test_a_call_is_kept_with_all_that_is_known_of_it(store: Store) -> None:
         again = await store.reopen(2)
         assert again.epoch == 2
         assert again.open_ticks == (opening(),)
+        assert again.is_open(opening().world, opening().tick)
+        assert not again.is_open(OTHER, opening().tick)
         found = await held(again)
         assert (found.epoch, found.opening) == (1, opening())
         assert found.calls == tuple(

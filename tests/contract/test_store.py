@@ -23,18 +23,25 @@ from tests.support.runs import (
 )
 
 from perdure.base.errors import DamagedRecordError, HeldError, InternalError, StaleWriterError
+from perdure.records.budget import Rung
 from perdure.records.events import Batch, Head
 from perdure.records.registry import (
     JournalLost,
+    LogHead,
+    LogPayload,
+    RungLifted,
+    RungTaken,
     RunOpened,
     RunPaused,
     TickDiscarded,
     WorldOutcome,
+    WorldsLive,
     WorldState,
 )
 from perdure.trace.memory import MemoryPartitions, MemoryRegistry
 from perdure.trace.partitions import FolderPartitions
 from perdure.trace.port import Partition, Partitions, RunRegistry
+from perdure.trace.reader import RunReader
 from perdure.trace.registry import Registry
 from perdure.trace.rungs import PAUSE
 
@@ -270,6 +277,50 @@ def test_the_run_log_is_chained(store: Store) -> None:
         one = await registry.log(RunOpened(epoch=1))
         two = await registry.log(RunOpened(epoch=1))
         assert len({before.chain, one.chain, two.chain}) == 3
+        await registry.close()
+
+    asyncio.run(check())
+
+
+def test_who_is_live_and_where_a_rung_has_effect_is_logged_alike(tmp_path: Path) -> None:
+    """P8: both registries come to the same chain, and say the same of groups and single worlds."""
+    rows: list[LogPayload] = [
+        WorldsLive(worlds=(FIRST,)),
+        RungTaken(rung=Rung.WARN, tick=3, ticks={FIRST: 5}),
+        RungLifted(rung=Rung.WARN, tick=6),
+    ]
+
+    async def log(store: Store) -> LogHead:
+        registry = await store.create()
+        for row in rows:
+            await registry.log(row)
+        await registry.close()
+        if isinstance(registry, MemoryRegistry):
+            assert [row.payload for row in registry.run.log[1:]] == rows
+        else:
+            with RunReader.open(tmp_path / "run") as reader:
+                assert list(reader.log[1:]) == rows
+        return registry.log_head
+
+    ends = [asyncio.run(log(make(tmp_path / "run"))) for make in (in_files, in_memory)]
+    assert ends[0] == ends[1]
+
+
+def test_a_record_that_was_let_go_of_can_be_read_again(store: Store) -> None:
+    """One reading serves many worlds; of each nothing stays open but while it is read."""
+
+    async def check() -> None:
+        registry = await store.create()
+        partition = await store.partitions.create(header(), 1)
+        await partition.append(full_batch(partition.head), epoch=1, log_head=NO_LOG)
+        reading = store.partitions.read()
+        before = list(reading.events(FIRST))
+        reading.let_go(FIRST)
+        reading.let_go(SECOND)
+        assert await partition.finish(), "nobody has it open any more"
+        assert list(reading.events(FIRST)) == before
+        reading.close()
+        await partition.close()
         await registry.close()
 
     asyncio.run(check())

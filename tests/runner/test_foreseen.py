@@ -147,3 +147,13 @@ def test_rungs_come_in_order_whatever_is_jumped() -> None:
     """A first tick above everything takes every rung at once, in the order of the ladder."""
     taken = [rung for rung, _ in rungs(Budget(amount=9), found((0, 10, 0)))]
     assert taken == [str(rung) for rung in (Rung.WARN, Rung.FREEZE, Rung.SUBSAMPLE)]
+
+
+def test_where_worlds_do_not_go_on_together_no_tick_is_foreseen() -> None:
+    """Each has its rungs at its own tick: nothing is said rather than something that is wrong."""
+    together = foresee(Budget(amount=60, ceiling=1_000), EVEN)
+    apart = foresee(Budget(amount=60, ceiling=1_000), EVEN, together=False)
+    assert together.rungs
+    assert (apart.rungs, apart.together, apart.starts) == ((), False, True)
+    assert apart.limits == together.limits
+    assert foresee(Budget(amount=0), EVEN, together=False).starts is False, "no call fits"

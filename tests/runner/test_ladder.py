@@ -17,7 +17,9 @@ from perdure.records.registry import (
     RungTaken,
     RunOpened,
     RunPaused,
+    WorldsLive,
 )
+from perdure.records.study import Order
 from perdure.runner.ladder import (
     NOTHING_DUE,
     Due,
@@ -32,9 +34,10 @@ from perdure.runner.ladder import (
     is_paused,
     least_plan,
     plan_at,
+    spread,
     stand,
 )
-from perdure.trace.rungs import Rungs, recorded_after
+from perdure.trace.rungs import Moves, Rungs, moves_of, recorded_after
 
 WARN, FREEZE, SUBSAMPLE, PAUSE = Rung
 BUDGET = Budget(amount=1_000)
@@ -348,6 +351,7 @@ def test_where_a_run_stands_is_in_its_log_alone() -> None:
         budget=Budget(amount=10_000),
         rungs=(RungAt(rung=WARN, tick=1, lifted=2),),
         judged=BUDGET,
+        moves=moves_of(log),
     )
     assert after(standing, RunPaused(cause="asked", exit_status=75)) == standing
     assert standing.taken == frozenset()
@@ -359,3 +363,41 @@ def test_events_carry_no_more_than_the_rung() -> None:
     """A record says that a rung has effect, and never how much was spent."""
     event = Event(seq=0, tick=3, payload=Degraded(rung=WARN))
     assert msgspec.to_builtins(event.payload) == {"rung": "warn"}
+
+
+@pytest.mark.parametrize(
+    ("order", "row", "nexts", "ticks"),
+    [
+        (Order.BREADTH, RungTaken(rung=WARN, tick=7), {"a": 7, "b": 4}, {}),
+        (Order.BREADTH, RungTaken(rung=WARN, tick=7), {"a": 7, "b": 9}, {"b": 9}),
+        (Order.DEPTH, RungTaken(rung=WARN, tick=0), {"a": 7, "b": 4}, {"a": 7, "b": 4}),
+    ],
+)
+def test_no_rung_reaches_a_tick_that_was_opened_before_it(
+    order: Order, row: RungTaken, nexts: dict[str, int], ticks: dict[str, int]
+) -> None:
+    """P8: breadth-first all go by its tick; in depth order each by its own, and the row says so."""
+    spread_out = spread(row, nexts, Moves(), order)
+    assert spread_out == RungTaken(rung=WARN, tick=row.tick, ticks=ticks)
+    standing = after(stand(BUDGET, ()), spread_out)
+    for world, tick in nexts.items():
+        at = ticks.get(world, row.tick)
+        assert at >= tick or order is Order.BREADTH
+        assert due(standing.of(world), at, ()) == Due(degraded=(WARN,))
+        assert at == 0 or due(standing.of(world), at - 1, ()) == Due()
+
+
+def test_a_world_that_was_not_let_in_has_a_rung_from_its_start() -> None:
+    """P8: in its own group later ones take effect where that one stands."""
+    log: list[LogPayload] = [
+        WorldsLive(worlds=("a",)),
+        RungTaken(rung=WARN, tick=7),
+        WorldsLive(worlds=("b",)),
+        RungTaken(rung=SUBSAMPLE, tick=2),
+    ]
+    standing = stand(BUDGET, log)
+    assert due(standing.of("b"), 0, ()) == Due(degraded=(WARN,))
+    assert due(standing.of("c"), 0, ()) == Due(degraded=(WARN, SUBSAMPLE))
+    assert plan_at(standing.of("b"), 1) == Plan()
+    assert plan_at(standing.of("b"), 2).activation == BUDGET.ladder.share
+    assert due(standing.of("a"), 6, ()) == Due(degraded=(SUBSAMPLE,))

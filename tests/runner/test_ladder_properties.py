@@ -20,7 +20,14 @@ from perdure.records.events import Cost, Degraded, TickClosed
 from perdure.records.registry import BudgetChanged, LogPayload, RungLifted, RungTaken
 from perdure.runner.ladder import gives_more, in_effect, plan_at, stand
 from perdure.trace.rules import Tally
-from perdure.trace.rungs import Rungs, in_force, recorded_after, unlogged_rung, wrong_rungs
+from perdure.trace.rungs import (
+    Rungs,
+    in_force,
+    moves_of,
+    recorded_after,
+    unlogged_rung,
+    wrong_rungs,
+)
 
 FULL = os.environ.get("PERDURE_CRASH") == "full"
 RUNS = 10_000 if FULL else 300
@@ -80,7 +87,7 @@ def require_sound_world(model: Model, world: int) -> None:
             assert in_force(rungs) == in_effect(standing.rungs, event.tick)
             assert event.payload.plan == plan_at(standing, event.tick)
     assert tally.completed
-    assert unlogged_rung(rungs, model.disk.log) is None
+    assert unlogged_rung(str(world), rungs, moves_of(model.disk.log)) is None
     taken = Counter(
         (event.payload.rung, event.tick)
         for event in model.events(world)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Iterator
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,8 @@ def _changed(value: Any, path: str) -> Iterator[tuple[str, Any]]:
 def _another(leaf: Any) -> Any:
     if leaf is None:
         return "new"
+    if isinstance(leaf, Enum):
+        return next(one for one in type(leaf) if one is not leaf)
     return not leaf if isinstance(leaf, bool) else leaf + type(leaf)(1)
 
 

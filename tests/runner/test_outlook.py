@@ -50,6 +50,19 @@ def test_a_world_at_its_end_has_no_part_in_the_round() -> None:
     assert found.full == {TURN: 40, REFLECTION: 2}
 
 
+def test_a_world_that_has_opened_the_round_has_no_part_in_it() -> None:
+    """Its tick is committed already, and the next one is of a later round."""
+    assert ahead(live("a", 4), live("b", 3), tick=3).full == ahead(live("b", 3), tick=3).full
+
+
+def test_in_depth_order_the_round_is_the_next_tick_of_each_world() -> None:
+    """Wherever it stands; nothing lies before it."""
+    found = calls_ahead([live("a", 1), live("b", 3)], None, stand(BUDGET, ()), needs_of)
+    assert found.committed == {}
+    assert found.full == {TURN: 20 + 4_000, REFLECTION: 4}
+    assert found.least == {TURN: 10 + 2_000}
+
+
 def test_what_slower_worlds_run_before_the_round_is_committed() -> None:
     """Under the plans of their ticks, which are settled; up to their horizon and no further."""
     rows = [RungTaken(rung=Rung.FREEZE, tick=1), RungTaken(rung=Rung.SUBSAMPLE, tick=2)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 import msgspec
 import pytest
@@ -13,6 +14,7 @@ from perdure.base.errors import InvalidStudyError
 from perdure.population import Loaded, load_study
 from perdure.records.budget import Budget
 from perdure.records.scenario import Scenario, Variant
+from perdure.records.study import Order
 from perdure.records.usage import Price, PriceSource
 from perdure.study.identity import expand, input_hashes, world_id, world_seed
 
@@ -102,7 +104,9 @@ def test_each_input_moves_its_own_hash_alone(loaded: Loaded) -> None:
         "currency": msgspec.structs.replace(study, currency="EUR"),
         "ontology": msgspec.structs.replace(study, ontology=determining),
     }
-    for name, changed in changes.items():
+    ways: list[dict[str, Any]] = [{"skew": 5}, {"order": Order.DEPTH}, {"live": 3}, {"live": 1_000}]
+    settings = [("settings", msgspec.structs.replace(study, **way)) for way in ways]
+    for name, changed in [*changes.items(), *settings]:
         after = input_hashes(changed, loaded.population, loaded.held_out)
         assert [key for key in before if before[key] != after[key]] == [name]
 

@@ -56,6 +56,11 @@ MISTAKES = [
     ("  file: people.csv\n", "", "id: id", "`population.file` is missing"),
     ("unit: years", "unit: years, allow_determining: yes", "unit: years",
      "`ontology.attributes.age.allow_determining` is `yes`"),
+    # the order of worlds
+    ("seeds: [1, 2]", "seeds: [1, 2]\norder: width", "order:", "`order` is `width`"),
+    ("seeds: [1, 2]", "seeds: [1, 2]\norder: Depth", "order:", "`order` is `Depth`"),
+    ("seeds: [1, 2]", "seeds: [1, 2]\nlive: 0", "live:", "`live` is `0`"),
+    ("seeds: [1, 2]", "seeds: [1, 2]\nlive: all", "live:", "`live` is `all`"),
     # keys that are one key once they are read
     ("exposures: {1: [c1], 2: [c2]}", "exposures: {0: [c1], -0: [c2]}", "exposures: {0",
      "`-0` is already on line"),

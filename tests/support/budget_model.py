@@ -247,7 +247,7 @@ class Sitting:
             tick = self.disk.closed(world) + 1
             if world in self.running:
                 continue
-            if self.stopping or may_open(tick, nexts, self.model.setting.skew):
+            if self.stopping or may_open(tick, min(nexts), self.model.setting.skew):
                 yield partial(self._open, world, tick)
 
     def _work(self, world: int, tick: int, found: Open) -> Iterator[Callable[[], None]]:

@@ -21,12 +21,19 @@ from tests.trace.test_format_check import run_script
 
 from perdure.records.budget import Rung
 from perdure.records.events import Batch, Degraded, Head, Payload, Restored
-from perdure.records.registry import LogPayload, RungAt, RungLifted, RungTaken, RunPaused
+from perdure.records.registry import (
+    LogPayload,
+    RungAt,
+    RungLifted,
+    RungTaken,
+    RunPaused,
+    WorldsLive,
+)
 from perdure.trace.export import export
 from perdure.trace.partitions import FolderPartitions
 from perdure.trace.reader import RunReader
 from perdure.trace.registry import Registry
-from perdure.trace.rungs import in_force, recorded_after, unlogged_rung, wrong_rungs
+from perdure.trace.rungs import in_force, moves_of, recorded_after, unlogged_rung, wrong_rungs
 from perdure.trace.verify import verify
 
 WARN, FREEZE, PAUSE = Rung.WARN, Rung.FREEZE, Rung.PAUSE
@@ -89,9 +96,45 @@ def test_a_record_is_followed_event_by_event() -> None:
 def test_a_record_has_the_rungs_of_its_run(rungs: tuple[RungAt, ...], said: str | None) -> None:
     """P8: a rung has effect in a world from the tick on from which the run has it, or not."""
     log = [taken(WARN, 1), taken(FREEZE, 2), lifted(FREEZE, 4)]
-    wrong = unlogged_rung(rungs, log)
+    wrong = unlogged_rung(FIRST, rungs, moves_of(log))
     assert (wrong is None) is (said is None)
     assert said is None or said in str(wrong)
+
+
+def live(*worlds: str) -> LogPayload:
+    """Say in a run log which worlds are live from now on."""
+    return WorldsLive(worlds=worlds)
+
+
+@pytest.mark.parametrize(
+    ("log", "world", "ticks"),
+    [
+        ([taken(WARN, 3)], "any", [3]),
+        ([RungTaken(rung=WARN, tick=0, ticks={"a": 4})], "a", [4]),
+        ([RungTaken(rung=WARN, tick=0, ticks={"a": 4})], "b", [0]),
+        ([live("a"), taken(WARN, 3)], "a", [3]),
+        ([live("a"), taken(WARN, 3), live("b")], "b", [0]),
+        ([live("a"), taken(WARN, 3), live("b"), taken(FREEZE, 1)], "b", [0, 1]),
+        ([live("a"), taken(WARN, 3), live("b"), taken(FREEZE, 1)], "a", [3, 1]),
+        ([taken(WARN, 3), live("a"), taken(FREEZE, 5)], "b", [3, 0]),
+    ],
+)
+def test_where_a_rung_has_effect_follows_from_the_log(
+    log: list[LogPayload], world: str, ticks: list[int]
+) -> None:
+    """P8: at its tick, at the one that is named for a world, or at 0 in one not let in by then."""
+    rungs = moves_of(log).in_world(world)
+    assert [at.tick for at in rungs] == ticks
+    assert unlogged_rung(world, rungs, moves_of(log)) is None
+    elsewhere = tuple(RungAt(rung=at.rung, tick=at.tick + 1) for at in rungs)
+    assert unlogged_rung(world, elsewhere, moves_of(log)) is not None
+
+
+def test_a_rung_that_was_lifted_before_a_world_began_never_had_effect_there() -> None:
+    """Taken and lifted at its first tick."""
+    log = [live("a"), taken(WARN, 3), lifted(WARN, 6), live("b")]
+    assert moves_of(log).in_world("a") == (RungAt(rung=WARN, tick=3, lifted=6),)
+    assert moves_of(log).in_world("b") == (RungAt(rung=WARN, tick=0, lifted=0),)
 
 
 def paused_run(

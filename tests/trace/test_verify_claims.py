@@ -10,6 +10,7 @@ import pytest
 from tests.support.runs import WORLDS, make_run
 from tests.support.town import town
 
+from perdure.base.canonical import hash_hex
 from perdure.base.errors import DamagedRecordError
 from perdure.records.events import Head
 from perdure.records.registry import (
@@ -91,7 +92,9 @@ def test_a_header_must_be_of_the_scenario_and_population_asked_for() -> None:
     config = town()
     cell = expand(config.study, config.population)[0]
     entry = entry_for(config)
-    assert wrong_header(entry, cell.entry, cell.header) is None
+    scenarios = {hash_hex(one) for one in config.study.scenarios}
+    assert wrong_header(entry, cell.entry, cell.header, scenarios) is None
+    assert wrong_header(entry, cell.entry, cell.header, ()) is None, "a study may state none"
     for changed, said in (
         ({"replicate_seed": 9}, "another world"),
         ({"population_hash": "0" * 64}, "another population"),
@@ -101,7 +104,7 @@ def test_a_header_must_be_of_the_scenario_and_population_asked_for() -> None:
         ),
     ):
         header = msgspec.structs.replace(cell.header, **changed)
-        assert said in (wrong_header(entry, cell.entry, header) or "")
+        assert said in (wrong_header(entry, cell.entry, header, scenarios) or "")
 
 
 @pytest.mark.parametrize(

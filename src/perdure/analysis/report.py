@@ -30,10 +30,12 @@ from perdure.analysis.replicates import ScenarioSeeds, scenario_seeds
 from perdure.analysis.source import RecordSource
 from perdure.analysis.unmeasured import Gap, gaps
 from perdure.records.budget import Budget
+from perdure.records.comparability import Comparability
 from perdure.records.record import Record
 from perdure.records.registry import RungAt, WorldOutcome, WorldState
 from perdure.records.scenario import Question, Scenario
 from perdure.records.study import Study
+from perdure.trace.comparability import comparability
 from perdure.trace.forced import Marks, marks
 from perdure.trace.rungs import budget_in_force, rungs_of
 
@@ -112,7 +114,8 @@ class Report(Record):
     to the outcome's question, at every wave, with the real values. `changes` are within a scenario,
     `differences` between two of one variant; `seeds` counts each scenario's worlds. `budget` is the
     one in force, `rungs` all that the run took of its ladder. `marks` says what the run was forced
-    past: what it found is then no longer the work of one study and one program.
+    past: what it found is then no longer the work of one study and one program. `comparability`
+    says which worlds ran alike.
     """
 
     run_id: str
@@ -136,6 +139,7 @@ class Report(Record):
     rungs: tuple[RungAt, ...]
     notes: dict[str, str]
     marks: Marks
+    comparability: Comparability = Comparability()
 
 
 class _Frame(Record):
@@ -239,6 +243,7 @@ def build_report(source: RecordSource, *, grouped_by: str = "") -> Report:
             "spread": SPREAD,
         },
         marks=marks(source.log),
+        comparability=comparability(source.worlds, outcomes),
     )
 
 

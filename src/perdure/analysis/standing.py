@@ -14,6 +14,7 @@ import msgspec
 from perdure.analysis.models import answered_by
 from perdure.analysis.outside import Outside, outside
 from perdure.records.budget import Budget
+from perdure.records.comparability import Comparability
 from perdure.records.journal import OpenTick
 from perdure.records.record import Record
 from perdure.records.registry import (
@@ -27,6 +28,7 @@ from perdure.records.registry import (
     WorldState,
 )
 from perdure.records.study import Study
+from perdure.trace.comparability import comparability
 from perdure.trace.forced import Marks, marks, study_in_force
 from perdure.trace.rungs import budget_in_force, rungs_of
 from perdure.trace.sittings import last_end
@@ -65,7 +67,8 @@ class Standing(Record):
 
     Turns, calls and cost are those of closed ticks; what was called beside them is `outside`.
     `budget` is the one in force, `rungs` all that the run took of its ladder. `marks` says what the
-    run was forced past. `answered_by` names the models that are asked now.
+    run was forced past. `answered_by` names the models that are asked now. `comparability` says
+    which worlds ran alike.
     """
 
     run_id: str
@@ -87,6 +90,7 @@ class Standing(Record):
     budget: Budget
     marks: Marks
     rungs: tuple[RungAt, ...] = ()
+    comparability: Comparability = Comparability()
 
 
 def standing(
@@ -126,6 +130,7 @@ def standing(
         marks=marks(log),
         budget=budget_in_force(study.budget, log),
         rungs=rungs_of(log),
+        comparability=comparability(worlds, outcomes),
     )
 
 

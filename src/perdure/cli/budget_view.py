@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from perdure.base.money import show
 from perdure.cli.figures import count
 from perdure.cli.tables import paragraph, table
-from perdure.records.budget import Budget
+from perdure.records.budget import Budget, Rung
 from perdure.records.registry import RungAt
 
 if TYPE_CHECKING:
@@ -94,6 +94,21 @@ def rungs_text(rungs: Sequence[RungAt]) -> str:
     )
 
 
+def _taken(rungs: Sequence[RungAt], worlds: Sequence[OnLadder]) -> str:
+    """Name the rungs of a run; one that is not at its tick in every world is at each one's own."""
+    at_tick = {at.rung: at.tick for at in rungs}
+    apart = {
+        at.rung
+        for world in worlds
+        for at in world.rungs
+        if at.rung is not Rung.PAUSE and at_tick.get(at.rung) != at.tick
+    }
+    return ", ".join(
+        f"{at.rung} at each world's own tick" if at.rung in apart else rungs_text([at])
+        for at in rungs
+    )
+
+
 def standing_parts(
     budget: Budget, rungs: Sequence[RungAt], worlds: Sequence[OnLadder], currency: str, spent: int
 ) -> Iterator[RenderableType]:
@@ -114,7 +129,7 @@ def standing_parts(
         yield paragraph(UNPRICED, style="bold")
     if not rungs:
         return
-    yield paragraph(f"Rungs taken by the run: {rungs_text(rungs)}.")
+    yield paragraph(f"Rungs taken by the run: {_taken(rungs, worlds)}.")
     by_rungs: dict[str, list[str]] = {}
     for world in worlds:
         by_rungs.setdefault(rungs_text(world.rungs) or "none", []).append(world.world_id)

@@ -102,6 +102,7 @@ def plan(
     from perdure.inference.prices import priced  # noqa: PLC0415 - heavy
     from perdure.population import load_study  # noqa: PLC0415 - heavy
     from perdure.runner.foreseen import foresee  # noqa: PLC0415 - heavy
+    from perdure.runner.live import go_together  # noqa: PLC0415 - heavy
     from perdure.study import Overrides  # noqa: PLC0415 - heavy
     from perdure.study.forecast import forecast  # noqa: PLC0415 - heavy
     from perdure.study.identity import expand  # noqa: PLC0415 - heavy
@@ -127,14 +128,15 @@ def plan(
         if problems:
             raise InvalidStudyError(problems)
         trial = _try(study, loaded, asked, overrides, allow_dear_calls=allow_dear_calls)
+    cells = expand(asked.study, loaded.population)
     found = forecast(
         asked.study,
-        expand(asked.study, loaded.population),
+        cells,
         personas=len(loaded.population.personas),
         pace=trial.pace if trial else None,
         costs=trial.costs() if trial else None,
     )
-    held = foresee(asked.study.budget, found)
+    held = foresee(asked.study.budget, found, together=go_together(asked.study, len(cells)))
     recorded = None if out is None else _recorded(out, found)
     if json:
         write_json(

@@ -81,6 +81,8 @@ def _figure(limit: Limit, value: float, forecast: Forecast) -> str:
 
 
 def _on_the_way(foreseen: Foreseen) -> str:
+    if not foreseen.together:
+        return "Not all worlds go on together, so each meets a rung of the ladder at its own tick."
     if not foreseen.rungs:
         return "No rung of the ladder is expected."
     steps = [f"{one.rung} at tick {one.tick}" for one in foreseen.rungs]

@@ -12,6 +12,7 @@ from perdure.analysis.prediction import Fit, GroupFit, Prediction
 from perdure.analysis.questions import QuestionShares
 from perdure.analysis.report import Outcome, Report
 from perdure.analysis.unmeasured import Gap
+from perdure.cli.alike_view import alike_parts
 from perdure.cli.budget_view import standing_parts
 from perdure.cli.change_view import change_parts, difference_parts
 from perdure.cli.cost_view import cost_table, outside_line, outside_parts
@@ -300,3 +301,6 @@ def _worlds(report: Report) -> Iterator[RenderableType]:
     columns = ["world", "scenario", "seed", "state", "ticks", "turns", "failed", "events"]
     yield WorldsTable(columns, rows)
     yield from cause_parts(report.worlds, indent=2)
+    if len(report.worlds) > 1:
+        yield heading("Which worlds can be compared")
+        yield from alike_parts(report.comparability, len(report.worlds))

@@ -83,6 +83,7 @@ def _total(found: Standing) -> str:
 
 
 def _parts(found: Standing, folder: str, progress: Progress | None) -> Iterator[RenderableType]:
+    from perdure.cli.alike_view import alike_parts  # noqa: PLC0415 - heavy
     from perdure.cli.budget_view import standing_parts  # noqa: PLC0415 - heavy
     from perdure.cli.cost_view import outside_parts  # noqa: PLC0415 - heavy
     from perdure.cli.figures import count, plural, spend  # noqa: PLC0415 - heavy
@@ -111,6 +112,7 @@ def _parts(found: Standing, folder: str, progress: Progress | None) -> Iterator[
     yield from outside_parts(found.outside, found.currency, total=_total(found))
     spent = found.cost + found.outside.amount
     yield from standing_parts(found.budget, found.rungs, found.worlds, found.currency, spent)
+    yield from alike_parts(found.comparability, len(found.worlds))
     if progress is not None:
         yield paragraph(f"Now: {pace_text(progress)}")
     yield paragraph("")

@@ -137,6 +137,9 @@ def orphaned(open_tick: OpenTick, used: Collection[CallKey]) -> CallsOrphaned | 
 
 def uncharged(charges: Iterable[Charge], log: Iterable[LogPayload]) -> tuple[Charge, ...]:
     """Leave out what a run log has already: the kill came between the log and the journal."""
+    charges = tuple(charges)
+    if not charges:
+        return ()
     known = {
         (type(row), row.world_id, row.tick, row.epoch)
         for row in log

@@ -170,7 +170,7 @@ class JournaledHost:
                 f"The tick is opened again while {running.in_flight} of its calls are in flight.",
                 where=f"world {opening.world}, tick {opening.tick}",
             )
-        known = any((one.world, one.tick) == place for one in self._journal.open_ticks)
+        known = self._journal.is_open(*place)
         held = await self._journal.open_tick(opening)
         stored = await self._journal.calls(*place) if known else None
         self._ticks[place] = _Tick(() if stored is None else stored.calls)

@@ -242,17 +242,35 @@ class CallsOrphaned(Record):
 
 
 class RungTaken(Record):
-    """The run takes a rung of its ladder: it has effect from this tick on, in every live world."""
+    """The run takes a rung of its ladder: it has effect from this tick on, in every live world.
+
+    `ticks` names the worlds in which it has effect from another tick on. In a world that no
+    `worlds_live` has let in by then, though there is such a row, it has effect from tick 0 on.
+    """
 
     rung: Rung
     tick: int
+    ticks: dict[str, int] = {}
 
 
 class RungLifted(Record):
-    """A rung is lifted, the budget having been raised: it has no effect from this tick on."""
+    """A rung is lifted, the budget having been raised: it has no effect from this tick on.
+
+    `ticks`, and worlds that are not let in yet, are as where a rung is taken.
+    """
 
     rung: Rung
     tick: int
+    ticks: dict[str, int] = {}
+
+
+class WorldsLive(Record):
+    """These worlds are live now, side by side, and no other is let in until all of them ended.
+
+    There is a row for each such group if not all worlds of a run may be live at once.
+    """
+
+    worlds: tuple[str, ...]
 
 
 class BudgetChanged(Record):
@@ -275,6 +293,7 @@ LogPayload = (
     | TransportMoved
     | RungTaken
     | RungLifted
+    | WorldsLive
     | BudgetChanged
 )
 
@@ -292,6 +311,7 @@ LOG_KIND_OF: dict[type[Record], str] = {
     TransportMoved: "transport_moved",
     RungTaken: "rung_taken",
     RungLifted: "rung_lifted",
+    WorldsLive: "worlds_live",
     BudgetChanged: "budget_changed",
 }
 # What the log of a run that ended by itself ends with.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from perdure.records.comparability import Comparability
 from perdure.records.record import Record
 from perdure.records.registry import RunState, WorldOutcome
 
@@ -10,7 +11,7 @@ class RunResult(Record):
     """The end of a run: its state is computed from its worlds. `cause` is empty if completed.
 
     `cost` is in nano-units of `currency`, the sum of known amounts; `unknown_costs` counts the
-    attempts whose amount is unknown.
+    attempts whose amount is unknown. `comparability` says which worlds ran alike.
     """
 
     run_id: str
@@ -22,6 +23,7 @@ class RunResult(Record):
     cause: str = ""
     cost: int = 0
     unknown_costs: int = 0
+    comparability: Comparability = Comparability()
 
 
 class Progress(Record):

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 from perdure.records.budget import Budget
 from perdure.records.persona import Ontology
 from perdure.records.record import Record
 from perdure.records.scenario import AgentSettings, Brief, ModelPin, Question, Scenario, Variant
 from perdure.records.usage import Price, PriceSource
+
+
+class Order(StrEnum):
+    """In which order the worlds of a run go on: all together, tick by tick, or one by one."""
+
+    BREADTH = "breadth"
+    DEPTH = "depth"
 
 
 class PopulationSpec(Record):
@@ -67,7 +76,8 @@ class ModelSpec(Record):
 class Study(Record):
     """One investigation: who is asked, what they live through, which model speaks for them.
 
-    `files` are the data files that its own worlds and agents read, relative to its folder.
+    At most `live` worlds are live at once, side by side; 0 leaves that to their order. `files` are
+    the data files that its own worlds and agents read, relative to its folder.
     """
 
     format: int
@@ -84,5 +94,7 @@ class Study(Record):
     currency: str = "USD"
     quorum: float = 0.9
     skew: int = 4
+    order: Order = Order.BREADTH
+    live: int = 0
     budget: Budget = Budget()
     files: tuple[str, ...] = ()

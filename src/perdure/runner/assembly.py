@@ -34,6 +34,7 @@ from perdure.runner.endings import CONCERNS_THE_RUN
 from perdure.runner.garbage import collecting_seldom
 from perdure.runner.governor import paused_by
 from perdure.runner.history import History, look_again, look_back, plugins_of
+from perdure.runner.live import live_now
 from perdure.runner.meter import Observer, latest
 from perdure.runner.notice import Notice, unheard
 from perdure.runner.only import chosen
@@ -228,6 +229,9 @@ async def _govern(
             clock=sitting.clock,
             worked_s=said.worked_s if said is not None else 0.0,
         )
+        live_max, said_of_files = live_now(config.study, len(cells))
+        if said_of_files:
+            sitting.notice(said_of_files)
         result = await conduct(
             Session(
                 config=config,
@@ -243,6 +247,7 @@ async def _govern(
                 log=log,
                 guard=sitting.guard,
                 notice=sitting.notice,
+                live_max=live_max,
             )
         )
         await journal.finish()

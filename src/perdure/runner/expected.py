@@ -151,11 +151,11 @@ class Known:
 
 def prospect_of(agent: AgentSettings, headers: Sequence[Header], personas: int) -> Prospect:
     """Choose how the calls of a run's ticks are foreseen: as scheduled, or from those seen."""
-    by_scenario = {
-        header.scenario.id: schedule(header.scenario, agent, personas) for header in headers
-    }
+    # Once for each scenario, not for each of its replicates.
+    scenarios = {header.scenario.id: header.scenario for header in headers}
+    by_scenario = {name: schedule(one, agent, personas) for name, one in scenarios.items()}
     known = Known({header.world_id: by_scenario[header.scenario.id] for header in headers})
-    own = [agent.agent, *(header.scenario.world for header in headers)]
+    own = [agent.agent, *(scenario.world for scenario in scenarios.values())]
     if all(name.startswith("perdure.") for name in own):
         return known
     return Seen(known.needs)

@@ -58,18 +58,24 @@ class RungExpected(Record):
 
 
 class Foreseen(Record):
-    """What a budget makes of a study. Rungs are in order; a pause is the end of the run."""
+    """What a budget makes of a study. Rungs are in order; a pause is the end of the run.
+
+    Where worlds do not all go on `together`, each has its rungs at its own tick, and none are
+    foreseen.
+    """
 
     limits: tuple[Limit, ...] = ()
     rungs: tuple[RungExpected, ...] = ()
     starts: bool = True
+    together: bool = True
 
 
-def foresee(budget: Budget, found: Forecast) -> Foreseen:
-    """Hold a forecast against a budget.
+def foresee(budget: Budget, found: Forecast, *, together: bool = True) -> Foreseen:
+    """Hold a forecast against a budget. All worlds go on `together`, tick by tick, or they do not.
 
     `starts` is false if not even the first tick with calls fits: its expected cost, calls or
-    tokens, or the most that one call may cost, are above a limit.
+    tokens, or the most that one call may cost, are above a limit. Where worlds do not go on
+    together that is the most that one call may cost alone.
     """
     limits = []
     if budget.amount is not None and budget.money_max is not None:
@@ -91,8 +97,14 @@ def foresee(budget: Budget, found: Forecast) -> Foreseen:
         for what, most, expected, worst in rows
         if most is not None
     ]
-    rungs = tuple(_rungs(budget, found.ticks))
-    return Foreseen(limits=tuple(limits), rungs=rungs, starts=_starts(budget, found, rungs))
+    rungs = tuple(_rungs(budget, found.ticks)) if together else ()
+    starts = _one_fits(budget, found) and (not together or _starts(budget, found, rungs))
+    return Foreseen(limits=tuple(limits), rungs=rungs, starts=starts, together=together)
+
+
+def _one_fits(budget: Budget, found: Forecast) -> bool:
+    dearest = max((part.worst_cost or 0 for part in found.calls), default=0)
+    return not found.ticks or budget.money_max is None or budget.money_max >= dearest
 
 
 def _starts(budget: Budget, found: Forecast, rungs: tuple[RungExpected, ...]) -> bool:
@@ -100,12 +112,10 @@ def _starts(budget: Budget, found: Forecast, rungs: tuple[RungExpected, ...]) ->
         return True
     first = found.ticks[0]
     calls = math.ceil(round(first.turns + first.reflections, 6))
-    dearest = max(part.worst_cost or 0 for part in found.calls)
     pauses = any(one.rung is Rung.PAUSE and one.tick == first.tick for one in rungs)
     too_few = budget.calls is not None and budget.calls < calls
     too_short = budget.tokens is not None and budget.tokens < calls * found.call_tokens
-    too_dear = budget.money_max is not None and budget.money_max < dearest
-    return not (pauses or too_few or too_short or too_dear)
+    return not (pauses or too_few or too_short)
 
 
 def _rungs(budget: Budget, ticks: tuple[TickForecast, ...]) -> Iterator[RungExpected]:

@@ -8,7 +8,7 @@ whatever happens to a worker.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -33,21 +33,25 @@ from perdure.records.registry import (
     RunEntry,
     RunPaused,
     RunState,
+    WorldEntry,
     WorldFailed,
     WorldOutcome,
+    WorldsLive,
     WorldState,
 )
 from perdure.records.result import RunResult
+from perdure.records.study import Order
+from perdure.runner.door import Door, groups_of
 from perdure.runner.endings import outcome_of, told
-from perdure.runner.ladder import RungRow
 from perdure.runner.ledger import noted
 from perdure.runner.notice import Notice, unheard
 from perdure.runner.only import left_out
-from perdure.runner.pace import may_open
+from perdure.runner.pace import Pace
 from perdure.runner.port import TickOpened, TickPaused, TickReport
 from perdure.runner.spending import Spending
+from perdure.trace.comparability import comparability
 from perdure.trace.port import RunRegistry
-from perdure.trace.rungs import in_force, take
+from perdure.trace.rungs import RungRow, in_force, take
 
 
 class Governor:
@@ -59,40 +63,57 @@ class Governor:
         *,
         skew: int,
         spending: Spending,
+        order: Order = Order.BREADTH,
+        live_max: int | None = None,
+        ahead: Collection[str] = (),
         log: Iterable[LogPayload] = (),
         notice: Notice = unheard,
         driven: Collection[str] | None = None,
     ) -> None:
         """Take up a run. `log` is the run log so far, what was just reconciled included.
 
-        Worlds that are not among the `driven` stay as they are; None stands for all of them.
+        Worlds that are not among the `driven` stay as they are; None stands for all of them. At
+        most `live_max` of the driven are live at once, where that is less than there are. Worlds
+        whose record goes further than what is noted of it are named in `ahead`.
         """
         self._registry = registry
         self._notice = notice
-        self._skew = skew
+        self._order = order
         self._spending = spending
         known = registry.outcomes
         self._outcomes = {
             world.world_id: known[world.world_id] or WorldOutcome(world_id=world.world_id)
             for world in registry.worlds
         }
-        live = [world for world in self._outcomes if self.is_open(world)]
-        self._resting = frozenset(live).difference(live if driven is None else driven)
-        self._next = {
-            world: self._outcomes[world].tick + 1 for world in live if world not in self._resting
-        }
-        self._moved = asyncio.Condition()
+        self._kept = dict(spending.kept)
+        self._pace = Pace(None if order is Order.DEPTH else skew)
+        # Worlds that wait until they may open a tick, by tick.
+        self._waiting: dict[int, list[asyncio.Future[None]]] = {}
         self._heads: dict[str, Head] = {}
         self._log = list(log)
         self._stop_cause = ""
         self._stop_exit = EXIT_DONE
         self._plans: dict[str, Plan] = {}
-        # Worlds whose record has not been read yet: what they spent is not known.
-        self._unread = set(self._next)
-        ticks = [outcome.tick for outcome in self._outcomes.values()]
-        self._highest = max([*ticks, spending.highest_kept])
         self._round = asyncio.Lock()
         self._decided = False
+        # The last tick of each live world that a decision was about, in depth order.
+        self._covered: dict[str, int] = {}
+        # Worlds whose record has not been read yet: what they spent is not known.
+        self._unread: set[str] = set()
+        self._highest = -1
+        self._at_door: dict[str, asyncio.Future[None]] = {}
+        self._letting_in = asyncio.Lock()
+        self._groups = groups_of(self._log)
+        live = [name for name in self._outcomes if self.is_open(name)]
+        self._resting = frozenset(live).difference(live if driven is None else driven)
+        open_worlds = [name for name in live if name not in self._resting]
+        is_capped = live_max is not None and len(open_worlds) > live_max
+        self._door: Door | None = None
+        if live_max is not None and (is_capped or self._groups.last):
+            first = self._groups.last.union(ahead)
+            self._door = Door(open_worlds, cap=live_max, order=order, first=first)
+        else:
+            self._begin(open_worlds, tuple(self._outcomes))
 
     @property
     def outcomes(self) -> tuple[WorldOutcome, ...]:
@@ -103,49 +124,142 @@ class Governor:
         """Say whether a world has not come to its end yet."""
         return self._outcomes[world_id].state is not WorldState.COMPLETED
 
+    async def admit(self, world_id: str) -> bool:
+        """Wait until the world may be live; False if it is not let in any more.
+
+        Raises:
+            StorageError: it could not be recorded who is let in.
+
+        """
+        while self._door is not None and world_id not in self._pace.ticks:
+            if not self._is_letting_in:
+                return False
+            async with self._letting_in:
+                await self._let_in(self._door)
+            if world_id not in self._pace.ticks and self._is_letting_in:
+                self._at_door[world_id] = asyncio.get_running_loop().create_future()
+                await self._at_door[world_id]
+        return True
+
+    @property
+    def _is_letting_in(self) -> bool:
+        # What an earlier sitting left paused may go on: that is decided when a tick opens.
+        is_held = self._spending.is_halted or self._spending.is_paused
+        return not (self._stop_cause or (self._decided and is_held))
+
+    async def _let_in(self, door: Door) -> None:
+        group = door.let_in(len(self._pace.ticks)) if self._is_letting_in else ()
+        if not group:
+            return
+        if self._order is Order.BREADTH and not self._groups.let_in.issuperset(group):
+            row = WorldsLive(worlds=group)
+            await self._registry.log(row)
+            self._spending.take(row)
+            self._groups = groups_of((row,), self._groups)
+        # The last group goes on as one: what of it is at its end has been as far as any.
+        is_last = self._groups.last.issuperset(group)
+        self._begin(group, self._groups.last if is_last else group)
+        for name in group:
+            self._wake(self._at_door.pop(name, None))
+
+    def _begin(self, worlds: Iterable[str], group: Iterable[str]) -> None:
+        """Begin with worlds that are live from now on, breadth-first as part of a group."""
+        for name in worlds:
+            self._pace.move(name, self._outcomes[name].tick + 1)
+            if not self._decided:
+                self._unread.add(name)
+        self._highest = max((self._opened(name) for name in group), default=-1)
+
+    def _knock(self) -> None:
+        """Wake whoever is to be let in next, or everybody if nobody is any more."""
+        if self._door is None:
+            return
+        if self._is_letting_in:
+            self._wake(self._at_door.pop(self._door.next or "", None))
+        else:
+            for name in list(self._at_door):
+                self._wake(self._at_door.pop(name))
+
+    @staticmethod
+    def _wake(waiting: asyncio.Future[None] | None) -> None:
+        if waiting is not None and not waiting.done():
+            waiting.set_result(None)
+
     async def open_tick(self, world_id: str, tick: int) -> TickOpened | TickPaused | None:
         """Wait until the world may open `tick`; give its plan, or None if the run stops."""
-        async with self._moved:
-            self._next[world_id] = tick
-            self._unread.discard(world_id)
-            self._moved.notify_all()
-            await self._moved.wait_for(lambda: bool(self._stop_cause) or self._may_open(tick))
+        self._unread.discard(world_id)
+        self._move(world_id, tick)
+        while not (self._stop_cause or self._may_open(tick)):
+            waiting = asyncio.get_running_loop().create_future()
+            self._waiting.setdefault(tick, []).append(waiting)
+            await waiting
         async with self._round:
             if not self._stop_cause:
-                await self._decide(tick)
-        if self._spending.is_halted or (not self._stop_cause and self._spending.is_paused_at(tick)):
+                await self._decide(world_id, tick)
+        is_paused = not self._stop_cause and self._spending.is_paused_at(world_id, tick)
+        if self._spending.is_halted or is_paused:
             return self._paused(world_id)
         if self._stop_cause:
             return None
-        due = self._spending.due(tick, self._outcomes[world_id].rungs)
-        plan = self._plans[world_id] = self._spending.plan_at(tick)
+        due = self._spending.due(world_id, tick, self._outcomes[world_id].rungs)
+        plan = self._plans[world_id] = self._spending.plan_at(world_id, tick)
         return TickOpened(
             plan=plan, log_head=self._registry.log_head, epoch=self._registry.epoch, due=due
         )
 
     def _may_open(self, tick: int) -> bool:
-        return not self._unread and may_open(tick, self._next.values(), self._skew)
+        return not self._unread and self._pace.allows(tick)
 
-    async def _decide(self, tick: int) -> None:
+    def _move(self, world_id: str, tick: int) -> None:
+        self._pace.move(world_id, tick)
+        self._move_up()
+
+    def _move_up(self) -> None:
+        """Wake the worlds that may open their tick now."""
+        for tick in [tick for tick in self._waiting if self._stop_cause or self._may_open(tick)]:
+            for waiting in self._waiting.pop(tick):
+                self._wake(waiting)
+
+    async def _decide(self, world_id: str, tick: int) -> None:
         """Decide about the round that `tick` begins, if it begins one, before anything of it.
 
         Of a run that is paused that is decided once a sitting: its budget may have been raised.
         """
-        begins = not self._decided if self._spending.is_paused else tick > self._highest
+        if self._spending.is_paused:
+            begins = not self._decided
+        elif self._order is Order.DEPTH:
+            begins = tick > self._covered.get(world_id, -1)
+        else:
+            begins = tick > self._highest
         if not begins:
             return
         self._decided = True
-        round_tick = self._highest + 1
-        for row in self._spending.decide(self._next, self._plans, round_tick):
-            await self._take(row)
+        rows = self._spending.decide(self._pace.ticks, self._plans, self._highest + 1)
+        await self._take_all(rows)
         if not self._spending.is_paused:
             self._highest = max(self._highest, tick)
+            if self._order is Order.DEPTH:
+                self._covered = {name: self._opened(name) + 1 for name in self._pace.ticks}
 
-    async def _take(self, row: RungRow) -> None:
-        await self._registry.log(row)
-        self._spending.take(row)
-        self._log.append(row)
-        crashpoint("rung.logged")
+    async def _take_all(self, rows: Sequence[RungRow]) -> None:
+        if not rows:
+            return
+        for row in self._spending.spread(rows, self._nexts()):
+            await self._registry.log(row)
+            self._spending.take(row)
+            self._log.append(row)
+            crashpoint("rung.logged")
+
+    def _opened(self, world_id: str) -> int:
+        """Give the last tick that a world has opened, now or in an earlier sitting."""
+        is_open = world_id in self._plans
+        now = self._pace.ticks[world_id] if is_open else -1
+        return max(now, self._outcomes[world_id].tick, self._kept.get(world_id, -1))
+
+    def _nexts(self) -> Mapping[str, int]:
+        """Give the next tick of every world that was begun and is not at its end."""
+        opened = {name: self._opened(name) for name in self._outcomes if self.is_open(name)}
+        return {name: tick + 1 for name, tick in opened.items() if tick >= 0}
 
     def _paused(self, world_id: str) -> TickPaused:
         recorded = in_force(self._outcomes[world_id].rungs)
@@ -158,8 +272,7 @@ class Governor:
     async def ceiling_reached(self, world_id: str, limit: str) -> TickPaused:
         """Pause the run: a call of this world did not fit with nothing open."""
         async with self._round:
-            for row in self._spending.refused(Limit(limit), self._highest + 1):
-                await self._take(row)
+            await self._take_all(self._spending.refused(Limit(limit), self._highest + 1))
         await self.request_stop(self._spending.cause, EXIT_PAUSED)
         return self._paused(world_id)
 
@@ -208,9 +321,7 @@ class Governor:
         self._outcomes[report.world_id] = outcome
         self._heads[report.world_id] = report.head
         await self._registry.witness(report.world_id, report.head, outcome)
-        async with self._moved:
-            self._next[report.world_id] = report.tick + 1
-            self._moved.notify_all()
+        self._move(report.world_id, report.tick + 1)
 
     async def world_ended(self, outcome: WorldOutcome) -> None:
         """Record how a world ended. An ending that is no world's own fault stops the run.
@@ -229,11 +340,11 @@ class Governor:
         self._outcomes[outcome.world_id] = ended
         if ended.exit_status and ended.state is not WorldState.FAILED:
             await self.request_stop(ended.cause, ended.exit_status)
-        async with self._moved:
-            del self._next[outcome.world_id]
-            self._plans.pop(outcome.world_id, None)
-            self._unread.discard(outcome.world_id)
-            self._moved.notify_all()
+        self._pace.leave(outcome.world_id)
+        self._plans.pop(outcome.world_id, None)
+        self._unread.discard(outcome.world_id)
+        self._move_up()
+        self._knock()
 
     async def _failed(self, ended: WorldOutcome) -> WorldOutcome:
         """Record that a world failed; where that cannot be recorded, that is why it stops."""
@@ -257,10 +368,10 @@ class Governor:
 
     async def request_stop(self, cause: str, exit_status: int) -> None:
         """Let no further tick open. Open ticks finish. The first cause is kept."""
-        async with self._moved:
-            if not self._stop_cause:
-                self._stop_cause, self._stop_exit = cause, exit_status
-            self._moved.notify_all()
+        if not self._stop_cause:
+            self._stop_cause, self._stop_exit = cause, exit_status
+        self._move_up()
+        self._knock()
 
     async def close(self, folder: str, *, holds_open: bool) -> RunResult:
         """Record how the run ended, and give its result.
@@ -275,6 +386,7 @@ class Governor:
             self._stop_cause, self._stop_exit = self._spending.cause, EXIT_PAUSED
         result = result_of(
             self._registry.entry,
+            self._registry.worlds,
             folder,
             self.outcomes,
             spent=self._spending.spent,
@@ -306,6 +418,7 @@ def paused_by(error: PerdureError, *, holds_open: bool) -> RunPaused:
 
 def result_of(
     entry: RunEntry,
+    worlds: Sequence[WorldEntry],
     folder: str,
     outcomes: Sequence[WorldOutcome],
     *,
@@ -339,4 +452,5 @@ def result_of(
         cause="" if complete else " ".join(filter(None, causes)),
         cost=spent.money,
         unknown_costs=spent.unknown,
+        comparability=comparability(worlds, {one.world_id: one for one in outcomes}),
     )

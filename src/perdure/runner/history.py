@@ -136,7 +136,7 @@ def _compared(config: RunConfig, reader: RunReader, now_s: float) -> History:
     known = reader.outcomes
     outcomes = tuple(known[world.world_id] for world in reader.worlds)
     spent = sum(map(spent_in, outcomes), spent_outside(log))
-    result = result_of(reader.entry, config.out, outcomes, spent=spent)
+    result = result_of(reader.entry, reader.worlds, config.out, outcomes, spent=spent)
     transport = moved_code(found.warning)
     return History(
         code=code,

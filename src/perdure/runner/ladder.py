@@ -1,13 +1,14 @@
 """The ladder: which rungs a run takes, when, and what follows from them for every tick. Pure.
 
-A rung belongs to the run. It takes effect at 1 + the highest tick that any world has opened, so at
-the same tick in every world, and is known by then: whether rungs have effect at a tick is settled
-when the first world opens it. Where rungs stand is a fold over the run log and nothing else.
+A rung belongs to the run. Breadth-first, it takes effect at 1 + the highest tick that any live
+world has opened, so at the same tick in every one, and is known by then: whether rungs have effect
+at a tick is settled when the first world opens it. In depth order it takes effect at each world's
+next tick. Where rungs stand is a fold over the run log and nothing else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 import msgspec
@@ -16,10 +17,9 @@ from perdure.records.budget import Budget, Ladder, Rung
 from perdure.records.presentation import Plan
 from perdure.records.record import Record
 from perdure.records.registry import BudgetChanged, LogPayload, RungAt, RungLifted, RungTaken
+from perdure.records.study import Order
 from perdure.runner.expected import exact
-from perdure.trace.rungs import Rungs, changed, in_force, lift, take
-
-RungRow = RungTaken | RungLifted
+from perdure.trace.rungs import Moves, RungRow, Rungs, changed, in_force, lift, moved_by, take
 
 FULL = Plan()
 
@@ -28,12 +28,19 @@ class Standing(Record):
     """Where a run stands on its ladder.
 
     `budget` is the one in force. `rungs` are all that were ever taken, in order; `judged` is the
-    budget that was in force when the last of them was.
+    budget that was in force when the last of them was. `moves` says where they have effect.
     """
 
     budget: Budget
     rungs: Rungs = ()
     judged: Budget | None = None
+    moves: Moves = Moves()
+
+    def of(self, world_id: str) -> Standing:
+        """Give how it stands in one world, whose ticks are not those of another everywhere."""
+        if self.moves.is_even:
+            return self
+        return msgspec.structs.replace(self, rungs=self.moves.in_world(world_id))
 
     @property
     def taken(self) -> frozenset[Rung]:
@@ -84,6 +91,9 @@ def stand(budget: Budget, log: Iterable[LogPayload]) -> Standing:
 
 def after(standing: Standing, row: LogPayload) -> Standing:
     """Move on by one row of the run log."""
+    moves = moved_by(standing.moves, row)
+    if moves is not standing.moves:
+        standing = msgspec.structs.replace(standing, moves=moves)
     match row:
         case BudgetChanged(budget=budget):
             return msgspec.structs.replace(standing, budget=changed(standing.budget, budget))
@@ -114,6 +124,20 @@ def decide(standing: Standing, outlook: Outlook) -> tuple[RungRow, ...]:
         if rung in warranted and rung not in taken
     ]
     return tuple(rows)
+
+
+def spread(row: RungRow, nexts: Mapping[str, int], moves: Moves, order: Order) -> RungRow:
+    """Name the worlds in which a rung has effect from another tick on than that of its row.
+
+    `nexts` has the next tick that each world opens, of those that were begun and are not at their
+    end: no rung reaches a tick that was opened before it. In depth order each goes by its own.
+    """
+    ticks = {}
+    for name, tick in nexts.items():
+        own = tick if order is Order.DEPTH else max(row.tick, tick)
+        if own != moves.tick_in(name, row, moves.let_in):
+            ticks[name] = own
+    return msgspec.structs.replace(row, ticks=ticks)
 
 
 def at_ceiling(standing: Standing, tick: int, *, of_money: bool) -> tuple[RungTaken, ...]:

@@ -98,10 +98,14 @@ class Meter:
     def show(self, *, last: bool = False) -> None:
         """Show this moment; keep it if a second has passed since the last time, or at the end."""
         elapsed_s = self._clock.now_s() - self._started_s
+        is_due = last or elapsed_s - self._written_s >= WRITE_EVERY_S
+        is_kept = is_due and self._path is not None
+        if self._observer is None and not is_kept:
+            return  # to read is to look at every world
         now = self._read(elapsed_s)
         if self._observer is not None:
             self._observer(now)
-        if last or elapsed_s - self._written_s >= WRITE_EVERY_S:
+        if is_due:
             self._written_s = elapsed_s
             if self._path is not None:
                 _write(self._path, now)

@@ -128,6 +128,13 @@ class ModelHost(Protocol):
 class GovernorPort(Protocol):
     """What a worker asks of, and tells, the one process that governs the run."""
 
+    async def admit(self, world_id: str) -> bool:
+        """Wait until the world may be live; False if it is not let in any more.
+
+        Of a world that was not let in nothing is told.
+        """
+        ...
+
     async def open_tick(self, world_id: str, tick: int) -> TickOpened | TickPaused | None:
         """Wait for leave to open a tick. None means that the run stops before it."""
         ...

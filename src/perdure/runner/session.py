@@ -22,9 +22,11 @@ from perdure.records.scenario import Header
 from perdure.runner.config import RunConfig
 from perdure.runner.failure_log import failure_log
 from perdure.runner.governor import Governor
+from perdure.runner.live import live_asked
 from perdure.runner.meter import OBSERVE_EVERY_S, Meter, Observer, progress
 from perdure.runner.notice import Notice, unheard
 from perdure.runner.port import ModelHost, TickReport
+from perdure.runner.readings import Readings
 from perdure.runner.signals import stopping
 from perdure.runner.spending import Spending
 from perdure.runner.worker import RecallWorld, StartWorld, drive
@@ -57,6 +59,7 @@ class Session:
     Progress is shown to `observer`, and kept in `folder`.
     `log` is the run log up to where this sitting's own work begins. `guard` is called before each
     tick is written, and raises what forbids it. `notice` is told what a person should know.
+    `live_max` is how many worlds may be live at once, if that is less than the study asks for.
     """
 
     config: RunConfig
@@ -72,6 +75,7 @@ class Session:
     log: tuple[LogPayload, ...] = ()
     guard: Guard = unguarded
     notice: Notice = unheard
+    live_max: int = 0
 
 
 async def conduct(session: Session) -> RunResult:
@@ -82,21 +86,26 @@ async def conduct(session: Session) -> RunResult:
         StorageError: what happened could not be recorded.
 
     """
+    study = session.config.study
+    live_max = session.live_max or live_asked(study)
     governor = Governor(
         session.registry,
-        skew=session.config.study.skew,
+        skew=study.skew,
+        order=study.order,
+        live_max=live_max,
+        ahead=await _ahead(session) if len(session.cells) > live_max else (),
         spending=session.spending,
         log=session.log,
         notice=session.notice,
         driven=[cell.entry.world_id for cell in session.cells],
     )
-    meter = _meter(session, governor)
+    meter, readings = _meter(session, governor), Readings(session.partitions)
     loop = asyncio.get_running_loop()
     working = loop.create_task(
         drive(
             [cell.header for cell in session.cells if governor.is_open(cell.entry.world_id)],
             start=_starter(session),
-            recall=_recaller(session),
+            recall=_recaller(readings),
             governor=governor,
             note_failure=failure_log(session.folder),
         )
@@ -129,6 +138,7 @@ async def conduct(session: Session) -> RunResult:
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
+        readings.close()
     result = await governor.close(session.config.out, holds_open=session.host.holds_open)
     meter.show(last=True)
     return result
@@ -145,6 +155,7 @@ async def _obey(folder: Path, clock: Clock, finish: Callable[[], None]) -> None:
 
 def _starter(session: Session) -> StartWorld:
     personas = {persona.id: persona for persona in session.config.population.personas}
+    forced = forced_until(session.log)
 
     async def start(header: Header) -> WorldRun:
         world, agent = session.parts.world(header), session.parts.agent(header)
@@ -156,7 +167,7 @@ def _starter(session: Session) -> StartWorld:
             agent=agent,
             partition=partition,
             host=session.host,
-            forced_until=forced_until(session.log, header.world_id),
+            forced_until=forced.get(header.world_id, -1),
             guard=session.guard,
         )
 
@@ -173,13 +184,27 @@ async def _partition(session: Session, header: Header) -> Partition:
     return partition
 
 
-def _recaller(session: Session) -> RecallWorld:
+async def _ahead(session: Session) -> frozenset[str]:
+    """Name the worlds whose record goes further than what is noted of it: it was not read yet."""
+    witnesses, reading = session.registry.witnesses, session.partitions.read()
+
+    def is_ahead(world_id: str) -> bool:
+        head, witness = reading.head(world_id), witnesses[world_id]
+        return head is not None and (witness is None or witness.seq < head.seq)
+
+    def look() -> frozenset[str]:
+        return frozenset(name for name in witnesses if is_ahead(name))
+
+    try:
+        return await asyncio.to_thread(look)
+    finally:
+        reading.close()
+
+
+def _recaller(readings: Readings) -> RecallWorld:
     async def recall(world: WorldRun) -> TickReport:
-        reading = session.partitions.read()
-        try:
+        async with readings.lent(world.header.world_id) as reading:
             return await world.recall(reading)
-        finally:
-            reading.close()
 
     return recall
 

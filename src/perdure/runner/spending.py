@@ -26,13 +26,12 @@ from perdure.records.registry import (
     RunPaused,
     WorldOutcome,
 )
-from perdure.records.study import Study
+from perdure.records.study import Order, Study
 from perdure.runner.estimates import Estimates
 from perdure.runner.expected import Numbers, Prospect, prospect_of
 from perdure.runner.ladder import (
     Due,
     Outlook,
-    RungRow,
     Standing,
     after,
     at_ceiling,
@@ -41,6 +40,7 @@ from perdure.runner.ladder import (
     due,
     is_paused,
     plan_at,
+    spread,
     stand,
 )
 from perdure.runner.ledger import spent_in, spent_outside
@@ -48,6 +48,7 @@ from perdure.runner.outlook import LiveWorld, calls_ahead, outlook
 from perdure.runner.port import TickReport
 from perdure.study.forecast import forecast
 from perdure.study.identity import Cell
+from perdure.trace.rungs import RungRow
 
 REMEDY = "Closed ticks are kept. Raise it with `perdure budget DIR {flag} X`, then run again."
 _FLAGS = {
@@ -93,6 +94,7 @@ class Spending:
         horizons: Mapping[str, int],
         currency: str,
         clock: Clock,
+        order: Order = Order.BREADTH,
         worked_s: float = 0.0,
         call_tokens: float = 0.0,
         rested: str = "",
@@ -104,6 +106,7 @@ class Spending:
         self._horizons = horizons
         self._currency = currency
         self._clock = clock
+        self._order = order
         self._began_s = clock.now_s() - worked_s
         self._call_tokens = call_tokens
         self._cause = rested if self.is_paused else ""
@@ -135,9 +138,9 @@ class Spending:
         return self._is_halted
 
     @property
-    def highest_kept(self) -> int:
-        """The highest tick that an earlier sitting left open; -1 if there is none."""
-        return max(self._host.kept.values(), default=-1)
+    def kept(self) -> Mapping[str, int]:
+        """The tick that an earlier sitting left open, by world."""
+        return self._host.kept
 
     @property
     def worked_s(self) -> float:
@@ -165,15 +168,18 @@ class Spending:
             self._prospect.note(report.world_id, numbers)
 
     def decide(
-        self, next_ticks: Mapping[str, int], plans: Mapping[str, Plan], tick: int
+        self, live: Mapping[str, int], plans: Mapping[str, Plan], tick: int
     ) -> tuple[RungRow, ...]:
         """Say which rungs are taken or lifted before a round, which `tick` of every world is.
 
-        `next_ticks` gives the tick that each live world opens next or has open; `plans` has those
-        that are open.
+        In depth order the round is the next tick of each. `live` gives the tick that each live
+        world opens next or has open; `plans` has those that are open.
         """
-        worlds = [self._live(name, at, plans.get(name)) for name, at in next_ticks.items()]
-        ahead = calls_ahead(worlds, tick, self._standing, self._prospect.needs)
+        by_world = self._order is Order.DEPTH
+        worlds = [self._live(name, at, plans.get(name)) for name, at in live.items()]
+        ahead = calls_ahead(
+            worlds, None if by_world else tick, self._standing, self._prospect.needs
+        )
         reservations = self._host.reservations
         settled, reserved = reservations.settled, reservations.reserved
         counted = sum(ahead.committed.values()) + sum(ahead.full.values())
@@ -186,7 +192,7 @@ class Spending:
         open_calls = self._estimates.calls(reservations.open).money
         seen = outlook(
             ahead,
-            tick,
+            0 if by_world else tick,
             spent=settled.money + self._unpriced() + min(open_calls, reserved.money),
             estimates=self._estimates,
             beyond=crossed,
@@ -199,13 +205,22 @@ class Spending:
             self._cause = self._why(seen)
         return rows
 
-    def refused(self, limit: Limit, tick: int) -> tuple[RungTaken, ...]:
+    def refused(self, limit: Limit, tick: int) -> tuple[RungRow, ...]:
         """Halt: a reservation did not fit with nothing open. Say which rungs follow at `tick`."""
         self._is_halted = True
         left = "is used up" if limit is Limit.WALL else "has no room for the next call"
         told = f"The budget, {self._limits()}, {left}."
         self._cause = f"{told} {self._remedy(limit)}"
-        return at_ceiling(self._standing, tick, of_money=limit is Limit.MONEY)
+        first = 0 if self._order is Order.DEPTH else tick
+        return at_ceiling(self._standing, first, of_money=limit is Limit.MONEY)
+
+    def spread(self, rows: Iterable[RungRow], nexts: Mapping[str, int]) -> tuple[RungRow, ...]:
+        """Say in which worlds rungs have effect from which tick on, given the next of each.
+
+        `nexts` has every world that was begun and is not at its end, whether it is live or not.
+        """
+        moves = self._standing.moves
+        return tuple(spread(row, nexts, moves, self._order) for row in rows)
 
     def take(self, row: LogPayload) -> None:
         """Move on by a row that is in the run log."""
@@ -213,17 +228,17 @@ class Spending:
         if isinstance(row, RungLifted) and row.rung is Rung.PAUSE:
             self._is_halted = False
 
-    def is_paused_at(self, tick: int) -> bool:
-        """Say whether no world may open a tick."""
-        return is_paused(self._standing, tick)
+    def is_paused_at(self, world_id: str, tick: int) -> bool:
+        """Say whether a world may not open a tick."""
+        return is_paused(self._standing.of(world_id), tick)
 
-    def plan_at(self, tick: int) -> Plan:
-        """Give the plan of a tick, in every world."""
-        return plan_at(self._standing, tick)
+    def plan_at(self, world_id: str, tick: int) -> Plan:
+        """Give the plan of a tick of a world."""
+        return plan_at(self._standing.of(world_id), tick)
 
-    def due(self, tick: int, recorded: Iterable[RungAt]) -> Due:
+    def due(self, world_id: str, tick: int, recorded: Iterable[RungAt]) -> Due:
         """Say which rungs a world records at a tick, given those that its record has."""
-        return due(self._standing, tick, recorded)
+        return due(self._standing.of(world_id), tick, recorded)
 
     def _unpriced(self) -> int:
         """Take attempts without a known amount to have cost what the dearest kind costs."""
@@ -233,7 +248,7 @@ class Spending:
     def _live(self, world_id: str, tick: int, plan: Plan | None) -> LiveWorld:
         begun = self._host.begun(world_id, tick)
         if plan is None and begun:
-            plan = self.plan_at(tick)
+            plan = self.plan_at(world_id, tick)
         return LiveWorld(
             world_id=world_id,
             next_tick=tick if plan is None else tick + 1,
@@ -245,14 +260,14 @@ class Spending:
     def _why(self, seen: Outlook) -> str:
         if seen.beyond:
             limit = {"calls": Limit.CALLS, "tokens": Limit.TOKENS, "time": Limit.WALL}[seen.beyond]
-            told = f"The next round, tick {seen.tick}, does not fit into the budget"
+            told = f"The next round, {self._round(seen.tick)}, does not fit into the budget"
             return f"{told}, {self._limits()}. {self._remedy(limit)}"
         spent = self._host.reservations.settled.money
         needed = seen.spent - spent + seen.committed + seen.least
         told = (
-            f"When tick {seen.tick} was to open, {self._show(spent)} were spent, and what was under"
-            f" way and the tick were expected to take {self._show(needed)} more at least: too much"
-            f" for the budget, {self._limits()}."
+            f"When {self._round(seen.tick)} was to open, {self._show(spent)} were spent, and what"
+            f" was under way and the tick were expected to take {self._show(needed)} more at least:"
+            f" too much for the budget, {self._limits()}."
         )
         return f"{told} {self._remedy(Limit.MONEY)}"
 
@@ -263,6 +278,11 @@ class Spending:
     def _tokens_a_call(self) -> float:
         settled = self._host.reservations.settled
         return settled.tokens / settled.calls if settled.tokens else self._call_tokens
+
+    def _round(self, tick: int) -> str:
+        if self._order is Order.DEPTH:
+            return "one more tick of every live world"
+        return f"tick {tick}"
 
     def _limits(self) -> str:
         budget = self.budget
@@ -332,6 +352,7 @@ async def hold_to_budget(
         horizons={cell.entry.world_id: cell.entry.horizon for cell in cells},
         currency=study.currency,
         clock=clock,
+        order=study.order,
         worked_s=worked_s,
         call_tokens=found.call_tokens,
         rested=rested(log),

@@ -41,6 +41,8 @@ async def drive(
     async def one(header: Header) -> None:
         last = _Last()
         try:
+            if not await governor.admit(header.world_id):
+                return
             await _drive_one(header, last, start=start, recall=recall, governor=governor)
             outcome = last.outcome(header)
         except Exception as error:  # noqa: BLE001 - whatever ends a world is that world's outcome

@@ -14,7 +14,7 @@ from perdure.records.population import HeldOut, Population
 from perdure.records.record import Record
 from perdure.records.registry import WorldEntry
 from perdure.records.scenario import Header, Scenario, Variant
-from perdure.records.study import Study
+from perdure.records.study import Order, Study
 from perdure.study.pricing import price_of
 
 HEADER_FORMAT = 1
@@ -54,9 +54,19 @@ def inputs_of(study: Study) -> dict[str, object]:
         "pins": {role: spec.pin for role, spec in study.models.items()},
         "prices": {role: price_of(spec) for role, spec in study.models.items()},
         "agent": study.agent,
-        "settings": {"quorum": study.quorum, "skew": study.skew},
+        "settings": _settings(study),
         "currency": study.currency,
     }
+
+
+def _settings(study: Study) -> dict[str, object]:
+    """Give the settings; those that came later are left out where they are as they always were."""
+    settings: dict[str, object] = {"quorum": study.quorum, "skew": study.skew}
+    if study.order is not Order.BREADTH:
+        settings["order"] = study.order
+    if study.live:
+        settings["live"] = study.live
+    return settings
 
 
 def input_hashes(study: Study, population: Population, held_out: HeldOut) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from perdure.records.scenario import Scenario
-from perdure.records.study import Study
+from perdure.records.study import Order, Study
 from perdure.study import schema
 from perdure.study.findings import Findings
 from perdure.study.kinds import Spot
@@ -96,6 +96,8 @@ def _study(root: Node, found: Findings) -> Parsed:
             currency=study.get(schema.CURRENCY),
             quorum=study.get(schema.QUORUM),
             skew=study.get(schema.SKEW),
+            order=Order(study.get(schema.ORDER)),
+            live=study.get(schema.LIVE),
             budget=budget,
             files=tuple(spot.value for spot in study.get(schema.FILES)),
         )

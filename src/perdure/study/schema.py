@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from perdure.records.budget import Ladder
+from perdure.records.study import Order
 from perdure.study.grid import Grid
 from perdure.study.kinds import (
     Free,
@@ -600,6 +601,21 @@ SKEW = Field(
     otherwise=4,
     default="`4`",
 )
+ORDER = Field(
+    "order",
+    Word(tuple(Order)),
+    "Whether all worlds go on together, tick by tick (`breadth`), or each to its end before later "
+    "ones begin (`depth`). See [order](order.md).",
+    otherwise="breadth",
+    default="`breadth`",
+)
+LIVE = Field(
+    "live",
+    Whole(1, CELLS_MAX),
+    "How many worlds are live at once; the others wait until those have ended.",
+    otherwise=0,
+    default="`1000`; in depth order `1`",
+)
 BUDGET_FIELD = Field("budget", BUDGET_GROUP, "What a run may spend.", default="no limit")
 FILES = Field(
     "files",
@@ -628,6 +644,8 @@ STUDY = Group(
         BUDGET_FIELD,
         QUORUM,
         SKEW,
+        ORDER,
+        LIVE,
         FILES,
     ),
     "The keys at the top of the file.",

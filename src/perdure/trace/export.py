@@ -16,9 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from perdure.base.canonical import encode
+from perdure.records.comparability import Comparability
 from perdure.records.events import Event, Head
 from perdure.records.record import Record
 from perdure.records.registry import WorldDiverged, WorldEntry
+from perdure.trace.comparability import comparability
 from perdure.trace.export_rows import event_rows, turn_rows
 from perdure.trace.export_tables import (
     EVENTS,
@@ -71,7 +73,7 @@ class Manifest(Record):
 
     It is `finished` if every world of the run is there up to its horizon.
     `hashes` are those of the inputs as first asked; `forced` and `diverged` mark a run that was
-    forced past something that moved.
+    forced past something that moved. `comparability` says which worlds ran alike.
     """
 
     format: int
@@ -82,6 +84,7 @@ class Manifest(Record):
     diverged: tuple[WorldDiverged, ...]
     worlds: tuple[ExportedWorld, ...]
     files: dict[str, ExportedFile]
+    comparability: Comparability = Comparability()
 
 
 def export(folder: Path, *, with_held_out: bool = False) -> Manifest:
@@ -162,6 +165,7 @@ def _write(reader: RunReader, folder: Path, *, with_held_out: bool) -> Manifest:
         diverged=marked.diverged,
         worlds=tuple(worlds),
         files=files,
+        comparability=comparability(reader.worlds, reader.outcomes),
     )
 
 

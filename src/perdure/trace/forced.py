@@ -97,7 +97,10 @@ def transport_in_force(log: Sequence[LogPayload]) -> tuple[Moved, ...]:
     return found
 
 
-def forced_until(log: Sequence[LogPayload], world_id: str) -> int:
-    """Give the last tick of a world that was closed before the run was last forced; -1 if none."""
-    ticks = [row.ticks.get(world_id, -1) for row in log if isinstance(row, RunForced)]
-    return max(ticks, default=-1)
+def forced_until(log: Sequence[LogPayload]) -> dict[str, int]:
+    """Give the last tick that was closed before the run was last forced, by world, if any was."""
+    found: dict[str, int] = {}
+    for row in log:
+        if isinstance(row, RunForced):
+            found.update({name: max(tick, found.get(name, -1)) for name, tick in row.ticks.items()})
+    return found

@@ -91,6 +91,10 @@ class Journal:
         """The ticks that are open, in the order of their opening."""
         return tuple(slot.opening for slot in self._slots.values())
 
+    def is_open(self, world: str, tick: int) -> bool:
+        """Say whether a tick is open."""
+        return (world, tick) in self._slots
+
     async def open_tick(self, opening: TickOpening) -> TickOpening:
         """Open a tick durably, before its first call; one that is open already stays as it was.
 

@@ -40,6 +40,10 @@ class MemoryJournal:
         """The ticks that are open, in the order of their opening."""
         return tuple(tick.opening for tick in self._held.ticks.values())
 
+    def is_open(self, world: str, tick: int) -> bool:
+        """Say whether a tick is open."""
+        return (world, tick) in self._held.ticks
+
     async def open_tick(self, opening: TickOpening) -> TickOpening:
         """Open a tick; one that is open already stays as it was.
 

@@ -21,6 +21,10 @@ class CallJournal(Protocol):
         """The ticks that are open, in the order of their opening."""
         ...
 
+    def is_open(self, world: str, tick: int) -> bool:
+        """Say whether a tick is open."""
+        ...
+
     async def open_tick(self, opening: TickOpening) -> TickOpening:
         """Open a tick durably, before its first call; one that is open already stays as it was.
 

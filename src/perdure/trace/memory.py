@@ -142,6 +142,9 @@ class MemoryPartitions:
         """Give the bytes that a world's events cite by their hash."""
         return self.worlds[world_id].blobs[bytes.fromhex(name)]
 
+    def let_go(self, world_id: str) -> None:
+        """Do nothing: nothing is held open."""
+
     def close(self) -> None:
         """Do nothing: there is nothing to let go of."""
 

@@ -64,6 +64,10 @@ class Reading(Protocol):
         """Give the bytes that a world's events cite by their hash."""
         ...
 
+    def let_go(self, world_id: str) -> None:
+        """Let go of what is held open of a world's record."""
+        ...
+
     def close(self) -> None:
         """Let go of what is open."""
         ...

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Self
 
-from perdure.base.canonical import sha256
+from perdure.base.canonical import hash_hex, sha256
 from perdure.base.errors import DamagedRecordError
 from perdure.records.events import Event, Head
 from perdure.records.journal import OpenTick
@@ -45,6 +45,7 @@ from perdure.trace.schema import PARTITION, REGISTRY
 from perdure.trace.sittings import last_end
 from perdure.trace.verify_claims import (
     MISSING,
+    asked,
     wrong_end,
     wrong_header,
     wrong_outcome,
@@ -189,11 +190,14 @@ class RunReader:
             return (), ""
         if not exists(self.folder / JOURNAL_NAME):
             return None, ""
-        heads = {world.world_id: self.head(world.world_id) for world in self.worlds}
         try:
             held = read_journal(self.folder, self.entry.run_id)
         except DamagedRecordError as error:
             return None, error.wrong
+        # The records are read after it, so that no tick is taken for open that is in one by then.
+        known = {world.world_id for world in self.worlds}
+        worlds = known.intersection(tick.opening.world for tick in held)
+        heads = {name: self.head(name) for name in worlds}
         ticks = tuple(
             tick
             for tick in held
@@ -338,6 +342,17 @@ class RunReader:
             self._partitions.pop(next(iter(self._partitions))).close()
         return database
 
+    def let_go(self, world_id: str) -> None:
+        """Close the record of a world, if it is open.
+
+        Raises:
+            StorageError: SQLite could not close it.
+
+        """
+        database = self._partitions.pop(world_id, None)
+        if database is not None:
+            database.close()
+
     def _world(self, world_id: str) -> StoredWorld:
         return read_world(self._registry, world_id)
 
@@ -354,12 +369,16 @@ class RunReader:
         database = self.partition(name)
         payload = read_header(database)
         header = decode_header(payload, name, str(database.path))
-        wrong = wrong_header(self.entry, world.entry, header)
+        wrong = wrong_header(self.entry, world.entry, header, self._scenarios)
         if wrong is not None:
             raise DamagedRecordError(wrong, where=name)
         for row in read_rows(database, 0):
             Walker(name, payload).step(row)
         return header
+
+    @cached_property
+    def _scenarios(self) -> frozenset[str]:
+        return frozenset(map(hash_hex, asked(self.entry).scenarios))
 
     def _partition_names(self) -> set[str]:
         try:

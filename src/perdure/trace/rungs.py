@@ -13,9 +13,18 @@ import msgspec
 from perdure.base.canonical import encode
 from perdure.records.budget import Budget, Rung
 from perdure.records.events import KIND_OF, Degraded, Payload, Restored
-from perdure.records.registry import BudgetChanged, LogPayload, RungAt, RungLifted, RungTaken
+from perdure.records.record import Record
+from perdure.records.registry import (
+    BudgetChanged,
+    LogPayload,
+    RungAt,
+    RungLifted,
+    RungTaken,
+    WorldsLive,
+)
 
 Rungs = tuple[RungAt, ...]
+RungRow = RungTaken | RungLifted
 
 PAUSE = Degraded(rung=Rung.PAUSE)
 
@@ -75,6 +84,55 @@ def rungs_of(log: Iterable[LogPayload]) -> Rungs:
     return rungs
 
 
+class Moves(Record):
+    """What a run took and lifted of its rungs, in order, and in which worlds from which tick on.
+
+    Beside each row are the worlds that were let in before it; None stands for all of them.
+    """
+
+    rows: tuple[tuple[RungRow, frozenset[str] | None], ...] = ()
+    let_in: frozenset[str] | None = None
+
+    @property
+    def is_even(self) -> bool:
+        """Whether every rung has effect at the same tick in every world."""
+        return all(let_in is None and not row.ticks for row, let_in in self.rows)
+
+    def tick_in(self, world_id: str, row: RungRow, let_in: frozenset[str] | None) -> int:
+        """Give the tick of a world from which a row has effect."""
+        is_in = let_in is None or world_id in let_in
+        return row.ticks.get(world_id, row.tick if is_in else 0)
+
+    def in_world(self, world_id: str) -> Rungs:
+        """List every rung that the run took, with the ticks at which it has effect in a world."""
+        rungs: Rungs = ()
+        for row, let_in in self.rows:
+            tick = self.tick_in(world_id, row, let_in)
+            move = take if isinstance(row, RungTaken) else lift
+            rungs = move(rungs, row.rung, tick)
+        return rungs
+
+
+def moved_by(moves: Moves, row: LogPayload) -> Moves:
+    """Move on by one row of the run log."""
+    match row:
+        case RungTaken() | RungLifted():
+            return Moves(rows=(*moves.rows, (row, moves.let_in)), let_in=moves.let_in)
+        case WorldsLive(worlds=worlds):
+            known = moves.let_in or frozenset()
+            return Moves(rows=moves.rows, let_in=known | frozenset(worlds))
+        case _:
+            return moves
+
+
+def moves_of(log: Iterable[LogPayload]) -> Moves:
+    """Gather what a run did with its rungs, by its run log."""
+    moves = Moves()
+    for row in log:
+        moves = moved_by(moves, row)
+    return moves
+
+
 def recorded_after(rungs: Rungs, tick: int, payload: Payload) -> Rungs:
     """Move what a world's record says of rungs on by one of its events."""
     match payload:
@@ -105,20 +163,20 @@ def wrong_rungs(log: Iterable[LogPayload]) -> str | None:
     return None
 
 
-def unlogged_rung(rungs: Iterable[RungAt], log: Iterable[LogPayload]) -> str | None:
-    """Say which rung of a world's record the run did not take, or lift, at that tick.
+def unlogged_rung(world_id: str, rungs: Iterable[RungAt], moves: Moves) -> str | None:
+    """Say which rung of a world's record the run did not take, or lift, at that tick of it.
 
     A pause stops a world before the tick at which the run has it, if a call of an earlier tick did
     not fit; there it is lifted, too.
     """
-    rows = tuple(log)
-    taken = {(row.rung, row.tick) for row in rows if isinstance(row, RungTaken)}
-    lifted = {(row.rung, row.tick) for row in rows if isinstance(row, RungLifted)}
+    found = [(row, moves.tick_in(world_id, row, let_in)) for row, let_in in moves.rows]
+    taken = {(row.rung, tick) for row, tick in found if isinstance(row, RungTaken)}
+    lifted = {(row.rung, tick) for row, tick in found if isinstance(row, RungLifted)}
 
-    def is_in(rung: Rung, tick: int, moves: Iterable[tuple[Rung, int]]) -> bool:
+    def is_in(rung: Rung, tick: int, known: Iterable[tuple[Rung, int]]) -> bool:
         return any(
             rung is moved and (at == tick or (rung is Rung.PAUSE and tick < at))
-            for moved, at in moves
+            for moved, at in known
         )
 
     for at in rungs:

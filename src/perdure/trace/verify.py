@@ -13,7 +13,7 @@ import msgspec
 from perdure.base.errors import PerdureError
 from perdure.records.record import Record
 from perdure.trace.reader import RunReader
-from perdure.trace.rungs import wrong_rungs
+from perdure.trace.rungs import moves_of, wrong_rungs
 from perdure.trace.sittings import JournalLoss, journal_losses
 from perdure.trace.verify_registry import Finding, each_once, read_or_find
 from perdure.trace.verify_world import Known, WorldReport, check_world
@@ -69,12 +69,13 @@ def verify(folder: Path) -> RunReport:
         witnesses = read_or_find(reader.witnesses, findings, "registry") or {}
         personas = read_or_find(lambda: reader.personas, findings, "registry")
         read_or_find(lambda: reader.held_out, findings, "registry")
+        moves = moves_of(row.payload for row in log or ())
         ids = None if personas is None else tuple(persona.id for persona in personas)
         found = each_once(findings)
         reports = []
         for world in worlds:
             name = world.world_id
-            known = Known(outcomes.get(name), witnesses.get(name), log, ids)
+            known = Known(outcomes.get(name), witnesses.get(name), log, moves, ids)
             report = check_world(reader, world, known)
             new = tuple(one for one in report.findings if one not in found)
             reports.append(msgspec.structs.replace(report, findings=new))

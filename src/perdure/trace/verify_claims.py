@@ -108,12 +108,12 @@ def wrong_worlds(
     return None
 
 
-def wrong_header(entry: RunEntry, world: WorldEntry, header: Header) -> str | None:
+def wrong_header(
+    entry: RunEntry, world: WorldEntry, header: Header, scenarios: Collection[str]
+) -> str | None:
     """Say what is wrong with the registry's row of a world, by the header of its record.
 
-    Raises:
-        DamagedRecordError: the study as asked is not one.
-
+    `scenarios` are the hashes of those that the run was asked for, as `asked` gives them.
     """
     scenario = header.scenario
     said = WorldEntry(
@@ -128,8 +128,7 @@ def wrong_header(entry: RunEntry, world: WorldEntry, header: Header) -> str | No
         return "Its header is of another world than the registry asks for."
     if header.population_hash != entry.hashes.get("population"):
         return "Its header names another population than the registry."
-    scenarios = asked(entry).scenarios
-    if scenarios and scenario not in scenarios:
+    if scenarios and hash_hex(scenario) not in scenarios:
         return "Its header has another scenario than the run was asked for."
     return None
 

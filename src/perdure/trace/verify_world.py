@@ -16,7 +16,7 @@ from perdure.trace.reader import RunReader
 from perdure.trace.rows import read_head, read_header, read_rows
 from perdure.trace.rules import Tally, cited
 from perdure.trace.run_log import StoredLog
-from perdure.trace.rungs import Rungs, unlogged_rung
+from perdure.trace.rungs import Moves, Rungs, moves_of, unlogged_rung
 from perdure.trace.verify_claims import MISSING
 from perdure.trace.verify_registry import Finding
 from perdure.trace.walk import Walker, walked
@@ -51,6 +51,7 @@ class Known(NamedTuple):
     outcome: WorldOutcome | None
     witness: Head | None
     log: tuple[StoredLog, ...] | None
+    moves: Moves
     personas: tuple[str, ...] | None
 
 
@@ -103,7 +104,7 @@ def _check(
     wrong = (
         _wrong_blob(database)
         or _wrong_log(reader, log_head, known.log)
-        or _wrong_rungs(reader, tally.rungs, known)
+        or _wrong_rungs(reader, name, tally.rungs, known)
         or _wrong_outcome(known, walker.head, tally)
     )
     return _findings(name, wrong)
@@ -171,11 +172,11 @@ def _wrong_log(
     return f"It was written when the run log had a row {log_head.seq} that is not there now."
 
 
-def _wrong_rungs(reader: RunReader, rungs: Rungs, known: Known) -> str | None:
-    if known.log is None or not rungs:
+def _wrong_rungs(reader: RunReader, world_id: str, rungs: Rungs, known: Known) -> str | None:
+    if known.log is None or unlogged_rung(world_id, rungs, known.moves) is None:
         return None
     # Read again: a run that is live has gone on since. What it logged then it has logged still.
-    return unlogged_rung(rungs, reader.log)
+    return unlogged_rung(world_id, rungs, moves_of(reader.log))
 
 
 def _wrong_outcome(known: Known, head: Head, tally: Tally) -> str | None:

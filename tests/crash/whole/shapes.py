@@ -34,6 +34,7 @@ from perdure.records.request import (
     Vectors,
 )
 from perdure.records.scenario import AgentSettings
+from perdure.records.study import Order
 from perdure.records.usage import Price, Usage
 from perdure.runner.config import RunConfig
 
@@ -75,6 +76,8 @@ class Shape(NamedTuple):
     agent: AgentSettings = AgentSettings(reflect_every=0)
     quorum: float = 0.9
     skew: int = 4
+    order: Order = Order.BREADTH
+    live: int = 0
     budget: Budget = Budget()
     acts: tuple[Act, ...] = (Act(),)
     say: Say | None = None
@@ -97,6 +100,8 @@ class Shape(NamedTuple):
             quorum=self.quorum,
             budget=self.budget,
             skew=self.skew,
+            order=self.order,
+            live=self.live,
         )
         if not act.brief:
             return config
@@ -188,6 +193,8 @@ SHAPES: tuple[Shape, ...] = (
     ),
     Shape("one by one", scenarios=_MANY[:2], people=2, in_flight_max=1),
     Shape("close together", scenarios=_MANY, people=2, skew=1, is_like_another=True),
+    Shape("in depth", scenarios=_MANY[:2], people=2, order=Order.DEPTH),
+    Shape("in groups", scenarios=_MANY, people=2, live=2),
     Shape("orphans", agent=AgentSettings(agent="townsfolk:Undecided"), acts=(_OUT, Act())),
     Shape("forced", acts=(_OUT, Act(brief="There is another vote."))),
     # Before its first call, so that no kill can make it pause elsewhere.

@@ -9,6 +9,9 @@ from perdure.records.population import HeldOut, Population
 from perdure.records.registry import RunEntry
 from perdure.records.study import Study
 
+# Long enough for a step that is heavy; short enough that one which hangs is noticed the same day.
+STEP_LIMIT_S = 1_800.0
+
 
 def study_file_of(entry: RunEntry, folder: Path) -> Path | None:
     """Find a run's study file: beside its folder as it was then, else where it was then.
@@ -29,6 +32,11 @@ class RunConfig:
     `allow_dear_calls` lets a run begin of which a typical call costs more than one unit of its
     currency. With `network_fs` the folder may be on a network file system: no other machine works
     on it.
+
+    Worlds are driven in so many processes of their own as `workers` says; with 0, in this one. One
+    that gives no word for `step_limit_s` seconds, while it waits for nothing, is taken to hang, and
+    ended. `worker_bytes` is the address space that a worker may have, if that is to be limited.
+    Both hold for workers only.
     """
 
     study: Study
@@ -40,6 +48,9 @@ class RunConfig:
     flags: dict[str, str] = field(default_factory=dict)
     allow_dear_calls: bool = False
     network_fs: bool = False
+    workers: int = 0
+    step_limit_s: float = STEP_LIMIT_S
+    worker_bytes: int | None = None
 
     @property
     def study_file(self) -> Path:

@@ -122,3 +122,11 @@ async def _pause(world: WorldRun, paused: TickPaused, governor: GovernorPort) ->
         head = await world.pause(paused)
         crashpoint("pause.after-append")
         await governor.pause_recorded(world.header.world_id, head)
+
+
+if __name__ == "__main__":
+    import sys
+
+    from perdure.runner.workplace import main
+
+    main(sys.argv[1:])

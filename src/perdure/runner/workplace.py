@@ -1,0 +1,173 @@
+"""What a worker process does: prove that it runs the run's code, take worlds, drive them.
+
+Everything that concerns the whole run is asked of the governor over the line. A worker never
+outlives its governor: the line breaks, and where the system can do it (Linux) it is killed at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import faulthandler
+import os
+import resource
+import signal
+import socket
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import NoReturn
+
+from perdure.base.clock import SystemClock
+from perdure.base.errors import EXIT_BUG, EXIT_DONE, EXIT_HELD
+from perdure.closure import Watch
+from perdure.records.scenario import Header
+from perdure.runner.failure_log import failure_log
+from perdure.runner.garbage import collecting_seldom
+from perdure.runner.loop import event_loop
+from perdure.runner.plugins import PluginParts
+from perdure.runner.remote import Questions, RemoteGovernor, RemoteHost
+from perdure.runner.signals import STOP_SIGNALS
+from perdure.runner.starting import Workshop
+from perdure.runner.told import tell
+from perdure.runner.wire import (
+    Answer,
+    Line,
+    Ready,
+    Setup,
+    TakeWorld,
+    ToWorker,
+    Unable,
+    frame,
+)
+from perdure.runner.worker import drive
+from perdure.runner.world_run import WorldRun
+from perdure.trace.partitions import FolderPartitions
+from perdure.trace.workers_lock import WorkersLock
+
+_PR_SET_PDEATHSIG = 1
+# Which process the system ends first when memory is short: a worker, whose worlds go on elsewhere.
+_OOM_SCORE = "500"
+_SIGN_OF_LIFE_S = 1.0
+
+
+def main(arguments: list[str]) -> NoReturn:
+    """Work for a governor: `arguments` are the descriptor of the line, and the governor's pid."""
+    descriptor, governor = map(int, arguments)
+    os.set_inheritable(descriptor, False)
+    _die_with(governor)
+    _leave_stopping_to_the_governor()
+    faulthandler.enable()
+    status = EXIT_BUG
+    try:
+        with collecting_seldom(), asyncio.Runner(loop_factory=event_loop) as runner:
+            status = runner.run(_work(socket.socket(fileno=descriptor)))
+            # At once: a thread that hangs would keep the process.
+            _leave(status)
+    except BaseException:  # noqa: BLE001 - told, and the process ends
+        sys.excepthook(*sys.exc_info())
+        _leave(status)
+
+
+def _leave(status: int) -> NoReturn:
+    with suppress(Exception):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(status)
+
+
+def _die_with(governor: int) -> None:
+    """Have the system kill this process when its governor dies, where it can."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        with suppress(OSError):
+            Path("/proc/self/oom_score_adj").write_text(_OOM_SCORE, encoding="ascii")
+    if os.getppid() != governor:  # it died before that
+        _leave(EXIT_HELD)
+
+
+def _leave_stopping_to_the_governor() -> None:
+    """Let stop signals pass: a stop of a whole group would otherwise cut the open ticks."""
+    for number in STOP_SIGNALS:
+        # No SIG_IGN, which whatever the study's code starts would inherit.
+        signal.signal(number, lambda *_: None)
+
+
+async def _work(end: socket.socket) -> int:
+    line = await Line.on(end, ToWorker)
+    setup = await line.receive()
+    if not isinstance(setup, Setup):
+        return EXIT_HELD
+    questions = Questions(line)
+    try:
+        bench = _Bench(setup, line, questions)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the governor is told
+        line.send(frame(Unable(error=tell(error))))
+        await line.receive()
+        return EXIT_DONE
+    line.send(frame(Ready()))
+    while (message := await line.receive()) is not None:
+        match message:
+            case TakeWorld():
+                bench.take(message)
+            case Answer():
+                questions.answered(message)
+    return EXIT_DONE
+
+
+class _Bench:
+    """A worker that is ready: the worlds that it drives, side by side."""
+
+    def __init__(self, setup: Setup, line: Line, questions: Questions) -> None:
+        """Make ready.
+
+        Raises:
+            MovedError: what is loaded here is not the code of the run.
+            PluginError: a class of the study cannot be loaded.
+            HeldError: another process takes over the run.
+
+        """
+        sys.path[:] = setup.path
+        watch = Watch(Path(setup.study_folder), setup.files, setup.plugins)
+        watch.begin(setup.fingerprint, SystemClock())
+        if setup.memory_bytes is not None:
+            resource.setrlimit(resource.RLIMIT_AS, (setup.memory_bytes, setup.memory_bytes))
+        parts = PluginParts(setup.agent, setup.worlds, Path(setup.study_folder))
+        watch.look()
+        self._lock = WorkersLock.share(Path(setup.run_folder))
+        self._line = line
+        self._governor = RemoteGovernor(questions)
+        self._note_failure = failure_log(Path(setup.run_folder))
+        self._workshop = Workshop(
+            parts=parts,
+            personas={persona.id: persona for persona in setup.personas},
+            host=RemoteHost(questions),
+            partitions=FolderPartitions(Path(setup.run_folder)),
+            epoch=setup.epoch,
+            guard=watch.look,
+        )
+        self._driving: set[asyncio.Task[None]] = set()
+
+    def take(self, taken: TakeWorld) -> None:
+        """Begin to drive a world."""
+        task = asyncio.get_running_loop().create_task(self._drive(taken))
+        self._driving.add(task)
+        task.add_done_callback(self._driven)
+
+    def _driven(self, task: asyncio.Task[None]) -> None:
+        self._driving.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            sys.excepthook(type(error), error, error.__traceback__)
+            _leave(EXIT_BUG)
+
+    async def _drive(self, taken: TakeWorld) -> None:
+        async def start(header: Header) -> WorldRun:
+            return await self._workshop.start(header, taken.witness, taken.forced_until)
+
+        await drive(
+            [taken.header],
+            start=start,
+            recall=self._workshop.recall,
+            governor=self._governor,
+            note_failure=self._note_failure,
+        )

@@ -7,7 +7,17 @@ import typer
 from perdure.base.errors import UsageError
 from perdure.cli.arguments import Json, MovedStudy, RunFolder
 from perdure.cli.command import PlainCommand
-from perdure.cli.run import Force, NetworkFs, Quiet, carry_out
+from perdure.cli.run import (
+    STEP_LIMIT_S,
+    Force,
+    Labour,
+    NetworkFs,
+    Quiet,
+    StepLimit,
+    WorkerMemory,
+    Workers,
+    carry_out,
+)
 
 HELP = """\
 Continue the run in a folder, from its record alone.
@@ -37,6 +47,9 @@ def resume(
     force: Force = None,
     study: MovedStudy = None,
     network_fs: NetworkFs = False,
+    workers: Workers = None,
+    step_limit: StepLimit = STEP_LIMIT_S,
+    worker_memory: WorkerMemory = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> int:
@@ -69,6 +82,7 @@ def resume(
         overrides,
         force=force or (),
         network_fs=network_fs,
+        labour=Labour(workers=workers, step_limit_s=step_limit, memory_gb=worker_memory),
         quiet=quiet,
         json=json,
     )

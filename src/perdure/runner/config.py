@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -57,3 +58,17 @@ class RunConfig:
         """The study file in full. A link to it is not followed: its folder is the one it is in."""
         path = Path(self.study_path)
         return path.parent.resolve() / path.name
+
+
+def workers_by_default(study: Study) -> int:
+    """Say in how many processes a study's worlds are driven if nobody says so.
+
+    Our own worlds and agents neither hang nor end the program, and wait for models most of the
+    time: processes would only cost their start. A study's own code may do anything, so that its
+    worlds are kept apart, as far as there are processors.
+    """
+    worlds = len(study.scenarios) * len(study.seeds)
+    classes = (study.agent.agent, *(scenario.world for scenario in study.scenarios))
+    if worlds == 1 or all(name.startswith("perdure.") for name in classes):
+        return 0
+    return min(worlds, os.cpu_count() or 1)

@@ -29,6 +29,9 @@ from perdure.runner.told import Told
 FRAME_BYTES_MAX = 1 << 30
 _LENGTH_BYTES = 4
 
+# The exit status of a worker that ran out of the memory that it may have.
+OUT_OF_MEMORY = 71
+
 
 class Setup(Record, tag="setup"):
     """What a worker is told before anything else: the run, and how this process is to be.
@@ -176,6 +179,11 @@ def frame(message: ToWorker | ToGovernor) -> bytes:
     return len(body).to_bytes(_LENGTH_BYTES, "big") + body
 
 
+def ends() -> tuple[socket.socket, socket.socket]:
+    """Make a pair of ends; nothing else can reach either."""
+    return socket.socketpair()
+
+
 class Line:
     """One end of the pair of sockets: whole messages, in order."""
 
@@ -187,9 +195,10 @@ class Line:
         self._decoder = msgspec.msgpack.Decoder(receives)
 
     @classmethod
-    async def on(cls, end: socket.socket, receives: Any) -> Line:
-        """Take one end, on which messages of a union of types arrive."""
-        reader, writer = await asyncio.open_unix_connection(sock=end)
+    async def on(cls, end: socket.socket | int, receives: Any) -> Line:
+        """Take one end, or its descriptor, on which messages of a union of types arrive."""
+        held = socket.socket(fileno=end) if isinstance(end, int) else end
+        reader, writer = await asyncio.open_unix_connection(sock=held)
         return cls(reader, writer, receives)
 
     def send(self, framed: bytes) -> None:

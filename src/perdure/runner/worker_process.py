@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -14,7 +13,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from perdure.base.errors import StorageError
-from perdure.runner.wire import Line, ToGovernor
+from perdure.runner.wire import OUT_OF_MEMORY, Line, ToGovernor, ends
 
 # How long what a worker sent last may be on its way, and how long one that is done may take to go.
 _LAST_WORDS_S = 1.0
@@ -48,10 +47,10 @@ class WorkerProcess:
             StorageError: the system does not give another process.
 
         """
-        ours, theirs = socket.socketpair()
+        ours, theirs = ends()
         with theirs:
             try:
-                self._popen = _start(theirs)
+                self._popen = _start(theirs.fileno())
             except OSError as error:
                 ours.close()
                 raise StorageError(
@@ -110,6 +109,8 @@ class WorkerProcess:
 
 def manner(status: int) -> str:
     """Say how a process ended, given its status as `subprocess` has it."""
+    if status == OUT_OF_MEMORY:
+        return "ran out of the memory that it may have"
     if status >= 0:
         return f"ended with exit status {status}"
     try:
@@ -120,15 +121,15 @@ def manner(status: int) -> str:
     return f"was killed by {name}{by_whom}"
 
 
-def _start(end: socket.socket) -> subprocess.Popen[bytes]:
+def _start(end: int) -> subprocess.Popen[bytes]:
     # The modules are looked for where they are here, and never beside the working folder (-P).
     path = os.pathsep.join(sys.path)
-    arguments = [str(end.fileno()), str(os.getpid())]
+    arguments = [str(end), str(os.getpid())]
     return subprocess.Popen(  # noqa: S603 - our own program
         [sys.executable, "-P", "-m", "perdure.runner.worker", *arguments],
         stdin=subprocess.DEVNULL,
         stdout=2,  # what a study's own code prints is no part of a command's output
-        pass_fds=(end.fileno(),),
+        pass_fds=(end,),
         env={**os.environ, "PYTHONPATH": path},
         # Ctrl-C in a terminal is the governor's: open ticks are finished.
         start_new_session=True,

@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import faulthandler
+import math
 import os
 import resource
 import signal
-import socket
 import sys
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
@@ -21,6 +22,7 @@ from typing import NoReturn
 from perdure.base.clock import SystemClock
 from perdure.base.errors import EXIT_BUG, EXIT_DONE, EXIT_HELD
 from perdure.closure import Watch
+from perdure.records.events import Event
 from perdure.records.scenario import Header
 from perdure.runner.failure_log import failure_log
 from perdure.runner.garbage import collecting_seldom
@@ -31,6 +33,8 @@ from perdure.runner.signals import STOP_SIGNALS
 from perdure.runner.starting import Workshop
 from perdure.runner.told import tell
 from perdure.runner.wire import (
+    OUT_OF_MEMORY,
+    Alive,
     Answer,
     Line,
     Ready,
@@ -43,12 +47,13 @@ from perdure.runner.wire import (
 from perdure.runner.worker import drive
 from perdure.runner.world_run import WorldRun
 from perdure.trace.partitions import FolderPartitions
+from perdure.trace.reader import RunReader
 from perdure.trace.workers_lock import WorkersLock
 
 _PR_SET_PDEATHSIG = 1
 # Which process the system ends first when memory is short: a worker, whose worlds go on elsewhere.
 _OOM_SCORE = "500"
-_SIGN_OF_LIFE_S = 1.0
+_SIGN_EVERY_S = 1.0
 
 
 def main(arguments: list[str]) -> NoReturn:
@@ -61,7 +66,7 @@ def main(arguments: list[str]) -> NoReturn:
     status = EXIT_BUG
     try:
         with collecting_seldom(), asyncio.Runner(loop_factory=event_loop) as runner:
-            status = runner.run(_work(socket.socket(fileno=descriptor)))
+            status = runner.run(_work(descriptor))
             # At once: a thread that hangs would keep the process.
             _leave(status)
     except BaseException:  # noqa: BLE001 - told, and the process ends
@@ -93,7 +98,7 @@ def _leave_stopping_to_the_governor() -> None:
         signal.signal(number, lambda *_: None)
 
 
-async def _work(end: socket.socket) -> int:
+async def _work(end: int) -> int:
     line = await Line.on(end, ToWorker)
     setup = await line.receive()
     if not isinstance(setup, Setup):
@@ -137,12 +142,13 @@ class _Bench:
         self._lock = WorkersLock.share(Path(setup.run_folder))
         self._line = line
         self._governor = RemoteGovernor(questions)
-        self._note_failure = failure_log(Path(setup.run_folder))
+        self._note = failure_log(Path(setup.run_folder))
+        self._loop = asyncio.get_running_loop()
         self._workshop = Workshop(
             parts=parts,
             personas={persona.id: persona for persona in setup.personas},
             host=RemoteHost(questions),
-            partitions=FolderPartitions(Path(setup.run_folder)),
+            partitions=_SignedPartitions(Path(setup.run_folder), self._sign),
             epoch=setup.epoch,
             guard=watch.look,
         )
@@ -169,5 +175,50 @@ class _Bench:
             start=start,
             recall=self._workshop.recall,
             governor=self._governor,
-            note_failure=self._note_failure,
+            note_failure=self._failed,
         )
+
+    def _failed(self, world_id: str, error: Exception) -> str:
+        """Note a world's failure, unless it may be another world's doing."""
+        if _is_for_memory(error) and len(self._driving) > 1:
+            # Whoever ate it all: each of them goes on alone, and then it is known.
+            _leave(OUT_OF_MEMORY)
+        return self._note(world_id, error)
+
+    def _sign(self, world_id: str) -> None:
+        """Give a sign of life, from whatever thread."""
+        self._loop.call_soon_threadsafe(self._line.send, frame(Alive(world=world_id)))
+
+
+class _SignedPartitions(FolderPartitions):
+    """Records whose reading gives signs of life: a long record takes long to live through again."""
+
+    def __init__(self, folder: Path, sign: Callable[[str], None]) -> None:
+        super().__init__(folder)
+        self._run = folder
+        self._sign = sign
+
+    def read(self) -> RunReader:
+        """Open the records to be read."""
+        reader = _SignedReader.open(self._run)
+        reader.sign = self._sign
+        return reader
+
+
+class _SignedReader(RunReader):
+    sign: Callable[[str], None]
+
+    def events(self, world_id: str, kinds: Collection[str] | None = None) -> Iterator[Event]:
+        """Go through a world's events in order."""
+        clock, signed_s = SystemClock(), -math.inf
+        for event in super().events(world_id, kinds):
+            if (now_s := clock.now_s()) > signed_s + _SIGN_EVERY_S:
+                signed_s = now_s
+                self.sign(world_id)
+            yield event
+
+
+def _is_for_memory(error: BaseException | None) -> bool:
+    while error is not None and not isinstance(error, MemoryError):
+        error = error.__cause__
+    return error is not None

@@ -8,7 +8,6 @@ from perdure.base.errors import UsageError
 from perdure.cli.arguments import Json, MovedStudy, RunFolder
 from perdure.cli.command import PlainCommand
 from perdure.cli.run import (
-    STEP_LIMIT_S,
     Force,
     Labour,
     NetworkFs,
@@ -48,7 +47,7 @@ def resume(
     study: MovedStudy = None,
     network_fs: NetworkFs = False,
     workers: Workers = None,
-    step_limit: StepLimit = STEP_LIMIT_S,
+    step_limit: StepLimit = None,
     worker_memory: WorkerMemory = None,
     quiet: Quiet = False,
     json: Json = False,

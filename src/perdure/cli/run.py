@@ -103,12 +103,14 @@ Workers = Annotated[
     ),
 ]
 StepLimit = Annotated[
-    float,
+    float | None,
     typer.Option(
         "--step-limit",
         metavar="SECONDS",
         min=1.0,
-        help="End a world that gives no word for so long and waits for nothing (workers only).",
+        show_default=False,
+        help="End a world that gives no word for so long and waits for nothing (workers only); "
+        "half an hour by default.",
     ),
 ]
 WorkerMemory = Annotated[
@@ -121,8 +123,6 @@ WorkerMemory = Annotated[
         help="Address space that a worker may have, in GB; not limited by default.",
     ),
 ]
-# As in `runner.config`, which is heavy to import.
-STEP_LIMIT_S = 1_800.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,18 +130,19 @@ class Labour:
     """Who drives the worlds, as the command line says it."""
 
     workers: int | None = None
-    step_limit_s: float = STEP_LIMIT_S
+    step_limit_s: float | None = None
     memory_gb: float | None = None
 
     def settings(self, study: Study) -> dict[str, Any]:
         """Give the fields of a `RunConfig` that say so."""
         from perdure.runner.config import workers_by_default  # noqa: PLC0415 - heavy
 
-        return {
+        asked = {
             "workers": workers_by_default(study) if self.workers is None else self.workers,
             "step_limit_s": self.step_limit_s,
             "worker_bytes": None if self.memory_gb is None else int(self.memory_gb * 10**9),
         }
+        return {name: value for name, value in asked.items() if value is not None}
 
 
 def register(app: typer.Typer) -> None:
@@ -167,7 +168,7 @@ def run(
     budget: Budget = "",
     allow_dear_calls: DearCalls = False,
     workers: Workers = None,
-    step_limit: StepLimit = STEP_LIMIT_S,
+    step_limit: StepLimit = None,
     worker_memory: WorkerMemory = None,
     quiet: Quiet = False,
     json: Json = False,

@@ -220,9 +220,11 @@ class Crew:
         if worker.is_hung:
             how = f"was killed because it gave no word for {self._limit_s:g} s"
         if fall.again:
+            count = len(fall.again)
+            them = "its world goes" if count == 1 else f"{count} of its worlds go"
             self._notice(
-                f"A worker process {how}. What it had recorded is kept; {len(fall.again)} of its "
-                "worlds go on, each in a process of its own until it closes a tick."
+                f"A worker process {how}. What it had recorded is kept; {them} on, "
+                "one in a process until it closes a tick."
             )
         for number, world in fall.again:
             self._employ(number, [world])

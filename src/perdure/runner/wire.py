@@ -155,12 +155,14 @@ def pack(value: Any) -> msgspec.Raw:
     """Write arguments or a result.
 
     Raises:
-        TypeError: something in it is no record, and can be none.
-        UnicodeEncodeError: a text in it is none.
-        OverflowError: a number in it is too large.
+        InternalError: something in it can be in no record.
 
     """
-    return msgspec.Raw(_encoder.encode(value))
+    try:
+        return msgspec.Raw(_encoder.encode(value))
+    except (UnicodeEncodeError, TypeError, OverflowError) as error:
+        # In the words of whoever would record it.
+        raise InternalError(f"A value cannot be recorded: {error}.") from error
 
 
 def frame(message: ToWorker | ToGovernor) -> bytes:

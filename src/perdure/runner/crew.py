@@ -20,7 +20,7 @@ from perdure.runner.desk import OPEN_TICK, Desk
 from perdure.runner.endings import outcome_of
 from perdure.runner.notice import Notice
 from perdure.runner.port import GovernorPort, ModelHost, TickOpened, TickPaused, TickReport
-from perdure.runner.roster import STRIKES_MAX, Roster, overdue
+from perdure.runner.roster import Roster, overdue
 from perdure.runner.told import error_of
 from perdure.runner.wire import Alive, Answer, Ask, Ready, Setup, TakeWorld, Unable, Withdraw, frame
 from perdure.runner.worker_process import WorkerProcess, manner
@@ -234,7 +234,7 @@ class Crew:
     def _failed(self, world: str, how: str, worker: WorkerProcess) -> WorldOutcome:
         tick = self._tick(world)
         cause = (
-            f"Its worker process {how}, for the {STRIKES_MAX}rd time in which it was alone there "
+            f"Its worker process {how}, for the third time in which it was alone there "
             f"and closed no tick (tick {tick + 1})."
         )
         if worker.culprit is not None:
@@ -264,7 +264,7 @@ class _Relay:
         self._send_on = send_on
         self.ceiling_reached = governor.ceiling_reached
         self.pause_recorded = governor.pause_recorded
-        self.world_recalled = governor.world_recalled
+        self._ticks: dict[str, int] = {}
 
     async def open_tick(self, world_id: str, tick: int) -> TickOpened | TickPaused | None:
         """Wait for leave to open a tick. A world that is to move gets none where it is."""
@@ -272,10 +272,21 @@ class _Relay:
             return None
         return await self._governor.open_tick(world_id, tick)
 
+    async def world_recalled(self, report: TickReport) -> None:
+        """Tell where a world's record ended when it was opened again."""
+        await self._governor.world_recalled(report)
+        self._closed(report)
+
     async def tick_closed(self, report: TickReport) -> None:
         """Tell of a tick that is durable in its partition."""
         await self._governor.tick_closed(report)
-        self._roster.closed(report.world_id)
+        self._closed(report)
+
+    def _closed(self, report: TickReport) -> None:
+        """Note a tick that is new, even if its process died before it could tell of it."""
+        if report.tick > self._ticks.get(report.world_id, -1):
+            self._ticks[report.world_id] = report.tick
+            self._roster.closed(report.world_id)
 
     async def world_ended(self, outcome: WorldOutcome) -> None:
         """Tell that a world will not go on where it is."""

@@ -181,9 +181,12 @@ class Governor:
             )
         noted = self._outcomes[report.world_id]
         self._outcomes[report.world_id] = WorldOutcome(world_id=report.world_id)
-        self._spending.recalled(report, noted)
+        # Of a world that comes back in this sitting, its worker having died, all is counted.
+        if report.world_id in self._unread:
+            self._spending.recalled(report, noted)
         self._highest = max(self._highest, report.tick)
         await self._stand(report)
+        await self._charge(report)
 
     async def tick_closed(self, report: TickReport) -> None:
         """Witness a tick that is durable, and let the others move up."""
@@ -191,6 +194,9 @@ class Governor:
         self._spending.learn(report)
         await self._stand(report)
         crashpoint("tick.after-witness")
+        await self._charge(report)
+
+    async def _charge(self, report: TickReport) -> None:
         orphaned = () if report.orphaned is None else (report.orphaned,)
         for charge in uncharged((*report.lost, *orphaned), self._log):
             await self._registry.log(charge)

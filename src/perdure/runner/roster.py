@@ -8,7 +8,7 @@ tick takes its strikes back, and at the third it has failed.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 STRIKES_MAX = 3
@@ -126,14 +126,14 @@ class Roster:
         return next(process for process, worlds in self._worlds.items() if world in worlds)
 
 
-def overdue(quiet_s: dict[str, float], limit_s: float) -> tuple[str | None, bool]:
+def overdue(quiet_s: Mapping[str, float], limit_s: float) -> tuple[str | None, bool]:
     """Say whether a process hangs, given for how long each of its worlds works without a word.
 
-    Gives the world that hangs if that is known, and whether any does. Where several are silent,
-    any of them may be what keeps the others from a word.
+    Gives the world that hangs if that is known, and whether any does. Where others were silent for
+    about as long, one of them may be what kept it from a word.
     """
     late = [world for world, seconds in quiet_s.items() if seconds > limit_s]
     if not late:
         return None, False
-    silent = len(quiet_s)
-    return (late[0] if silent == 1 else None), True
+    suspects = sum(seconds > limit_s / 2 for seconds in quiet_s.values())
+    return (late[0] if suspects == 1 else None), True

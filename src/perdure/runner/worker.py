@@ -82,7 +82,12 @@ async def _drive_one(
         await world.begin()
         # A world that was paused before its first tick has a record, too.
         if world.partition.head.seq >= 0:
-            await governor.world_recalled(await recall(world))
+            report = await recall(world)
+            if report.tick < 0:
+                await governor.world_recalled(report)
+            else:
+                await governor.world_recalled(await world.settle(report))
+                await world.give_up(report.tick)
         await _ticks(world, governor)
         await world.partition.finish()
     except Exception as error:

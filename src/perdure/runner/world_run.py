@@ -24,6 +24,7 @@ from perdure.records.outcome import Outcome, Scored, TurnDone, TurnFailed
 from perdure.records.persona import Persona
 from perdure.records.presentation import Need, NeedAnswer, Plan, TurnJob, WorldDelta
 from perdure.records.registry import WorldDiverged
+from perdure.records.request import CallKey
 from perdure.records.scenario import Header
 from perdure.runner.bill import Bill
 from perdure.runner.calls import TickCalls, TickModels
@@ -88,6 +89,8 @@ class WorldRun:
         self._header_hash = hash_hex(header)
         self._carried = Carried(header, personas)
         self._rungs: Rungs = ()
+        # Of the last tick of the record, as far as that was lived through again.
+        self._last_calls: set[CallKey] = set()
 
     async def begin(self) -> None:
         """Build the world and the agent from the header.
@@ -132,6 +135,16 @@ class WorldRun:
                 diverged = diverged or found
                 self._carried.relive(past)
             bill.add(past.costs)
+            self._last_calls = {
+                CallKey(
+                    world=world_id,
+                    tick=past.tick,
+                    job=cost.job,
+                    purpose=cost.purpose,
+                    ordinal=cost.ordinal,
+                )
+                for cost in past.costs
+            }
             report = msgspec.structs.replace(
                 report,
                 diverged=diverged,
@@ -141,6 +154,23 @@ class WorldRun:
                 calls=report.calls + past.calls,
             )
         return bill.on(msgspec.structs.replace(report, rungs=self._rungs))
+
+    async def settle(self, report: TickReport) -> TickReport:
+        """Add what the last tick of a record that was recalled is still to be charged with.
+
+        Its process may have died when the tick was in the record and nobody had been told.
+
+        Raises:
+            DamagedRecordError: what the journal holds of the tick is not what was written.
+            StorageError: storage failed.
+
+        """
+        world_id, tick = report.world_id, report.tick
+        return msgspec.structs.replace(
+            report,
+            lost=await self._host.lost(world_id, tick),
+            orphaned=await self._host.orphans(world_id, tick, self._last_calls),
+        )
 
     def _watched(self, events: Iterable[Event]) -> Iterator[Event]:
         """Pass events on, and follow which rungs they record: a pause is in no tick."""

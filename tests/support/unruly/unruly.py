@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import threading
+import time
 from typing import Any
 
 from perdure.world import SurveyWorld
 
 TICK = 3
+BUSY_S = 3.0
 
 
 class UnrulyWorld(SurveyWorld):
@@ -33,7 +36,13 @@ class UnrulyWorld(SurveyWorld):
             case "hangs":
                 while True:
                     pass
+            case "sleeps":
+                threading.Event().wait()
+            case "busy":
+                until_s = time.monotonic() + BUSY_S
+                while time.monotonic() < until_s:
+                    pass
             case "eats":
                 eaten = []
                 while True:
-                    eaten.append(bytearray(1 << 24))
+                    eaten.append(bytearray(1 << 26))

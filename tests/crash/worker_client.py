@@ -84,7 +84,12 @@ def main(base_url: str, out: str, options: str = "{}") -> int:
         }
         for world in result.worlds
     }
-    told = {"worlds": worlds, "cause": result.cause, "said": [str(one) for one in said]}
+    told = {
+        "worlds": worlds,
+        "cause": result.cause,
+        "cost": result.cost,
+        "said": [str(one) for one in said],
+    }
     print(json.dumps(told))  # noqa: T201
     return result.exit_status
 

@@ -27,6 +27,7 @@ from tests.crash.watching_server import WatchingServer
 from tests.crash.worker_client import config_of
 
 from perdure import runner
+from perdure.analysis.ledger import build_ledger
 from perdure.base.clock import SystemClock
 from perdure.base.errors import (
     EXIT_DONE,
@@ -155,7 +156,7 @@ def test_a_world_that_eats_memory_is_named_and_the_others_complete(
     # Long enough that the others have to wait for it.
     cells = {"cells": ["calm", "eats", "mild"], "ticks": 10, "personas": 6}
     out = tmp_path / "run"
-    status, said = run(server, out, **cells, workers=1, worker_bytes=2_500_000_000)
+    status, said = run(server, out, **cells, workers=1, worker_bytes=1_500_000_000)
     assert status == EXIT_SOME_FAILED
     with RunReader.open(out) as reader:
         worlds = {one.scenario: said["worlds"][one.world_id] for one in reader.worlds}
@@ -201,7 +202,31 @@ def test_a_worker_that_dies_again_and_again_loses_nothing(
     assert report.is_sound, report.every_finding
     with RunReader.open(tmp_path / "run") as reader:
         calls = sum(one.calls for one in reader.outcomes.values())
+        assert not reader.journal
+        assert build_ledger(reader).total.amount == said["cost"] == whole["cost"]
     assert calls == len(server.asked) - begun
+
+
+def test_calls_in_flight_of_a_dead_worker_come_to_their_end_and_are_used(tmp_path: Path):
+    """P3: whoever comes after waits for them; none is made again, however long they take."""
+    with WatchingServer(latency_s=(4.0, 4.0)) as slow:
+        out = tmp_path / "run"
+        process = start(slow, out, cells=["calm"], ticks=2, personas=3, workers=1)
+        while not slow.asked:
+            assert process.poll() is None
+            time.sleep(0.005)  # noqa: TID251 - a real process is waited for
+        (worker,) = workers_of(process.pid)
+        os.kill(worker, signal.SIGKILL)
+        status, said = end(process)
+        assert status == EXIT_DONE, said
+        assert said["said"] == [
+            (
+                "A worker process was killed by SIGKILL, by somebody or for want of memory. All "
+                "that was recorded is kept; its world goes on, one in a process until it has closed a "
+                "tick."
+            )
+        ]
+        assert len(slow.asked) == len({one.key for one in slow.asked})
 
 
 def test_a_world_whose_process_always_dies_fails_and_is_taken_up_by_the_next_sitting(

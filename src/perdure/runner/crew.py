@@ -221,10 +221,10 @@ class Crew:
             how = f"was killed because it gave no word for {self._limit_s:g} s"
         if fall.again:
             count = len(fall.again)
-            them = "its world goes" if count == 1 else f"{count} of its worlds go"
+            them = "its world goes on" if count == 1 else f"its {count} worlds go on"
             self._notice(
-                f"A worker process {how}. What it had recorded is kept; {them} on, "
-                "one in a process until it closes a tick."
+                f"A worker process {how}. All that was recorded is kept; {them}, one in a process "
+                "until it has closed a tick."
             )
         for number, world in fall.again:
             self._employ(number, [world])

@@ -38,7 +38,7 @@ from perdure.base.errors import (
     HeldError,
 )
 from perdure.records.fingerprint import Code
-from perdure.records.registry import WorldState
+from perdure.records.registry import RunClosed, RunState, WorldState
 from perdure.records.result import RunResult
 from perdure.runner import assembly, worker_process
 from perdure.runner.config import workers_by_default
@@ -202,7 +202,7 @@ def test_a_worker_that_dies_again_and_again_loses_nothing(
     assert report.is_sound, report.every_finding
     with RunReader.open(tmp_path / "run") as reader:
         calls = sum(one.calls for one in reader.outcomes.values())
-        assert not reader.journal
+        assert reader.log[-1] == RunClosed(state=RunState.COMPLETED, exit_status=0)
         assert build_ledger(reader).total.amount == said["cost"] == whole["cost"]
     assert calls == len(server.asked) - begun
 
@@ -219,13 +219,9 @@ def test_calls_in_flight_of_a_dead_worker_come_to_their_end_and_are_used(tmp_pat
         os.kill(worker, signal.SIGKILL)
         status, said = end(process)
         assert status == EXIT_DONE, said
-        assert said["said"] == [
-            (
-                "A worker process was killed by SIGKILL, by somebody or for want of memory. All "
-                "that was recorded is kept; its world goes on, one in a process until it has closed a "
-                "tick."
-            )
-        ]
+        (told,) = said["said"]
+        assert "killed by SIGKILL" in told
+        assert "its world goes on" in told
         assert len(slow.asked) == len({one.key for one in slow.asked})
 
 

@@ -23,6 +23,7 @@ from perdure.base.clock import SystemClock
 from perdure.base.errors import EXIT_BUG, EXIT_DONE, EXIT_HELD
 from perdure.closure import Watch
 from perdure.records.events import Event
+from perdure.records.registry import WorldOutcome
 from perdure.records.scenario import Header
 from perdure.runner.failure_log import failure_log
 from perdure.runner.garbage import collecting_seldom
@@ -141,7 +142,8 @@ class _Bench:
         watch.look()
         self._lock = WorkersLock.share(Path(setup.run_folder))
         self._line = line
-        self._governor = RemoteGovernor(questions)
+        self._governor = _Careful(questions, self._before_ending)
+        self._memory_bytes = setup.memory_bytes
         self._note = failure_log(Path(setup.run_folder))
         self._loop = asyncio.get_running_loop()
         self._workshop = Workshop(
@@ -185,9 +187,31 @@ class _Bench:
             _leave(OUT_OF_MEMORY)
         return self._note(world_id, error)
 
+    def _before_ending(self, outcome: WorldOutcome) -> None:
+        """Look at how a world ended, before anybody is told.
+
+        Where memory was short, reading a file or writing the record fails like anything else.
+        """
+        was_short = self._memory_bytes is not None and _peak_bytes() > 0.9 * self._memory_bytes
+        if outcome.exit_status and was_short and len(self._driving) > 1:
+            _leave(OUT_OF_MEMORY)
+
     def _sign(self, world_id: str) -> None:
         """Give a sign of life, from whatever thread."""
         self._loop.call_soon_threadsafe(self._line.send, frame(Alive(world=world_id)))
+
+
+class _Careful(RemoteGovernor):
+    """The governor, told how a world ended when that was looked at."""
+
+    def __init__(self, questions: Questions, look: Callable[[WorldOutcome], None]) -> None:
+        super().__init__(questions)
+        self._look = look
+
+    async def world_ended(self, outcome: WorldOutcome) -> None:
+        """Tell that a world will not go on in this process."""
+        self._look(outcome)
+        await super().world_ended(outcome)
 
 
 class _SignedPartitions(FolderPartitions):
@@ -216,6 +240,14 @@ class _SignedReader(RunReader):
                 signed_s = now_s
                 self.sign(world_id)
             yield event
+
+
+def _peak_bytes() -> int:
+    """Give the most address space that this process ever had; 0 where the system does not tell."""
+    with suppress(OSError, ValueError, IndexError):
+        status = Path("/proc/self/status").read_text(encoding="ascii")
+        return int(status.split("VmPeak:")[1].split()[0]) * 1024
+    return 0
 
 
 def _is_for_memory(error: BaseException | None) -> bool:

@@ -34,7 +34,7 @@ from perdure.trace.verify import verify
 CLIENT = Path(__file__).with_name("worker_client.py")
 ROOT = Path(__file__).parents[2]
 FULL = os.environ.get("PERDURE_CRASH") == "full"
-PARTS, KILLS = (8, 28) if FULL else (1, 6)
+PARTS, KILLS = (8, 28) if FULL else (1, 4)
 RUNS = 40 if FULL else 2
 SEED = os.environ.get("PERDURE_CRASH_SEED", "0")
 WORKERS = 3

@@ -255,6 +255,7 @@ def _crew(sitting: _Sitting, past: History, epoch: int) -> Crew | None:
         personas=config.population.personas,
         epoch=epoch,
         memory_bytes=config.worker_bytes,
+        python_path=os.environ.get("PYTHONPATH"),
     )
     return Crew(
         config.workers,
@@ -262,6 +263,7 @@ def _crew(sitting: _Sitting, past: History, epoch: int) -> Crew | None:
         limit_s=config.step_limit_s,
         clock=sitting.clock,
         notice=sitting.notice,
+        guard=sitting.guard,
     )
 
 

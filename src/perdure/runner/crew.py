@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Protocol
 
 from perdure.base.clock import Clock
-from perdure.base.errors import EXIT_SOME_FAILED, StorageError
+from perdure.base.errors import EXIT_SOME_FAILED, InternalError, PerdureError, StorageError
 from perdure.base.running_time import RunningTime
+from perdure.records.events import Head
 from perdure.records.registry import LogPayload, WorldOutcome, WorldState
 from perdure.records.scenario import Header
 from perdure.runner.desk import OPEN_TICK, Desk
@@ -21,11 +23,13 @@ from perdure.runner.endings import outcome_of
 from perdure.runner.notice import Notice
 from perdure.runner.port import GovernorPort, ModelHost, TickOpened, TickPaused, TickReport
 from perdure.runner.roster import Roster, overdue
+from perdure.runner.tally import Tally, settled, tally
 from perdure.runner.told import error_of
 from perdure.runner.wire import Alive, Answer, Ask, Ready, Setup, TakeWorld, Unable, Withdraw, frame
 from perdure.runner.worker_process import WorkerProcess, manner
+from perdure.runner.world_run import Guard, unguarded
 from perdure.trace.forced import forced_until
-from perdure.trace.port import RunRegistry
+from perdure.trace.port import Partitions, RunRegistry
 
 _LOOKS_PER_LIMIT = 20
 _LOOK_EVERY_S_MAX = 5.0
@@ -47,11 +51,20 @@ class Crew:
     """The workers of one sitting. All of it happens on one event loop.
 
     There are `size` of them, and more for a while after one has died. A world that gives no word
-    for `limit_s` seconds, while it waits for nothing, hangs.
+    for `limit_s` seconds, while it waits for nothing, hangs. `guard` is called before leave is
+    given to open a tick, and raises what forbids it; each worker has its own before a tick is
+    written.
     """
 
     def __init__(
-        self, size: int, setup: Setup, *, limit_s: float, clock: Clock, notice: Notice
+        self,
+        size: int,
+        setup: Setup,
+        *,
+        limit_s: float,
+        clock: Clock,
+        notice: Notice,
+        guard: Guard = unguarded,
     ) -> None:
         self._roster = Roster(size)
         self._setup = frame(setup)
@@ -60,6 +73,7 @@ class Crew:
         self._clock = clock
         self._time = RunningTime(clock.now_s(), gap_max_s=2 * self._look_every_s)
         self._notice = notice
+        self._guard = guard
         self._workers: dict[int, WorkerProcess] = {}
         # What is being done for each world, whichever process asked. Leave to open a tick is kept
         # apart: it may be long in coming, and nothing has to wait for it.
@@ -73,9 +87,12 @@ class Crew:
         governor: Governs,
         host: ModelHost,
         registry: RunRegistry,
+        partitions: Partitions,
         log: Sequence[LogPayload],
     ) -> None:
         """Have worlds driven until each has ended. `log` says which ticks are from before a force.
+
+        `partitions` are read when a worker is gone, never written.
 
         Raises:
             StorageError: what happened could not be recorded.
@@ -83,9 +100,11 @@ class Crew:
         """
         self._headers = {header.world_id: header for header in headers}
         self._governor = governor
+        self._host = host
         self._registry = registry
+        self._partitions = partitions
         self._log = log
-        self._desk = Desk(_Relay(governor, self._roster, self._send_on), host)
+        self._desk = Desk(_Relay(governor, self._roster, self._send_on, self._guard), host)
         watching = asyncio.get_running_loop().create_task(self._watch())
         try:
             async with asyncio.TaskGroup() as group:
@@ -109,8 +128,10 @@ class Crew:
             worker.error = error
         else:
             try:
-                while (message := await worker.line.receive()) is not None:
-                    self._heard(worker, message)
+                await self._listen(worker)
+            except BaseException:
+                worker.kill()
+                raise
             finally:
                 status = await worker.gone()
         del self._workers[worker.number]
@@ -118,6 +139,15 @@ class Crew:
         if not self._workers:
             for task in self._leaves:
                 task.cancel()
+
+    async def _listen(self, worker: WorkerProcess) -> None:
+        """Hear all that a worker says, until its line breaks."""
+        try:
+            while (message := await worker.line.receive()) is not None:
+                self._heard(worker, message)
+        except InternalError:
+            # Whatever spoils its line (a study's code that writes where it should not) spoils it.
+            worker.kill()
 
     def _heard(
         self, worker: WorkerProcess, message: Ready | Unable | Ask | Withdraw | Alive
@@ -211,9 +241,7 @@ class Crew:
         if not worlds:
             return
         if worker.error is not None:
-            for world in sorted(worlds):
-                self._roster.ended(world)
-                await self._governor.world_ended(outcome_of(world, self._tick(world), worker.error))
+            await self._all_end(worlds, worker.error)
             return
         fall = self._roster.died(worker.number, worker.culprit)
         how = manner(status)
@@ -229,10 +257,44 @@ class Crew:
         for number, world in fall.again:
             self._employ(number, [world])
         if fall.failed is not None:
-            await self._governor.world_ended(self._failed(fall.failed, how, worker))
+            await self._end(fall.failed, partial(self._failed, fall.failed, how, worker))
 
-    def _failed(self, world: str, how: str, worker: WorkerProcess) -> WorldOutcome:
-        tick = self._tick(world)
+    async def _all_end(self, worlds: Iterable[str], error: Exception) -> None:
+        for world in sorted(worlds):
+            self._roster.ended(world)
+            await self._end(world, partial(outcome_of, world, error=error))
+
+    async def _end(self, world: str, outcome: Callable[[int], WorldOutcome]) -> None:
+        """Tell the governor how a world ended whose worker is gone, and where its record ends.
+
+        The worker may have closed a tick that it could not tell of any more.
+        """
+        while self._doing[world]:
+            await asyncio.wait(self._doing[world])
+        try:
+            witness = self._registry.witnesses[world]
+            found = await asyncio.to_thread(self._beyond, world, witness)
+            if found is not None:
+                report = await settled(self._host, found.report(), found.last_calls)
+                await self._governor.world_recalled(report)
+                await self._host.close_tick(world, report.tick)
+        except PerdureError as error:
+            await self._governor.world_ended(outcome_of(world, self._tick(world), error))
+            return
+        await self._governor.world_ended(outcome(self._tick(world)))
+
+    def _beyond(self, world: str, witness: Head | None) -> Tally | None:
+        """Add up a world's record, if it ends beyond what was last noted."""
+        reading = self._partitions.read()
+        try:
+            head = reading.head(world)
+            if head is None or head.tick < 0 or (witness is not None and head.seq <= witness.seq):
+                return None
+            return tally(reading, world, head)
+        finally:
+            reading.close()
+
+    def _failed(self, world: str, how: str, worker: WorkerProcess, tick: int) -> WorldOutcome:
         cause = (
             f"Its worker process {how}, for the third time in which it was alone there "
             f"and closed no tick (tick {tick + 1})."
@@ -258,10 +320,13 @@ class Crew:
 class _Relay:
     """The governor as workers reach it: what the roster must know is noted on the way."""
 
-    def __init__(self, governor: GovernorPort, roster: Roster, send_on: _SendOn) -> None:
+    def __init__(
+        self, governor: GovernorPort, roster: Roster, send_on: _SendOn, guard: Guard
+    ) -> None:
         self._governor = governor
         self._roster = roster
         self._send_on = send_on
+        self._guard = guard
         self.ceiling_reached = governor.ceiling_reached
         self.pause_recorded = governor.pause_recorded
         self._ticks: dict[str, int] = {}
@@ -270,6 +335,7 @@ class _Relay:
         """Wait for leave to open a tick. A world that is to move gets none where it is."""
         if self._roster.is_moving(world_id):
             return None
+        await asyncio.to_thread(self._guard)
         return await self._governor.open_tick(world_id, tick)
 
     async def world_recalled(self, report: TickReport) -> None:

@@ -88,6 +88,7 @@ async def conduct(session: Session) -> RunResult:
             governor=governor,
             host=session.host,
             registry=session.registry,
+            partitions=session.partitions,
             log=session.log,
         )
     )

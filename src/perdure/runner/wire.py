@@ -38,8 +38,8 @@ class Setup(Record, tag="setup"):
 
     `run_folder` is where the records are, `study_folder` where plug-ins and the data `files` are.
     `agent` and `worlds` are the classes of the study, `plugins` those of them that are not ours.
-    `path` is where modules are looked for. `memory_bytes` is the address space that the process may
-    have, if that is limited.
+    `path` is where modules are looked for, and `python_path` the variable as it is for everybody
+    else. `memory_bytes` is the address space that the process may have, if that is limited.
     """
 
     path: tuple[str, ...]
@@ -53,6 +53,7 @@ class Setup(Record, tag="setup"):
     personas: tuple[Persona, ...]
     epoch: int
     memory_bytes: int | None = None
+    python_path: str | None = None
 
 
 class TakeWorld(Record, tag="take"):

@@ -49,10 +49,11 @@ class WorkerProcess:
         """
         ours, theirs = ends()
         with theirs:
+            self.line = await Line.on(ours, ToGovernor)
             try:
                 self._popen = _start(theirs.fileno())
             except OSError as error:
-                ours.close()
+                self.line.close()
                 raise StorageError(
                     f"No worker can be started ({error.strerror or error}).",
                     remedy="Closed ticks are kept. Run again, with fewer --workers.",
@@ -61,7 +62,6 @@ class WorkerProcess:
         self._status: asyncio.Future[int] = loop.create_future()
         # A thread, because it is the same for every event loop, in whatever thread that runs.
         threading.Thread(target=self._wait, args=(loop,), daemon=True).start()
-        self.line = await Line.on(ours, ToGovernor)
         self.line.send(setup)
 
     def quiet_s(self, worlds: Iterable[str], now_s: float) -> dict[str, float]:

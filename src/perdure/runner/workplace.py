@@ -63,7 +63,8 @@ def main(arguments: list[str]) -> NoReturn:
     os.set_inheritable(descriptor, False)
     _die_with(governor)
     _leave_stopping_to_the_governor()
-    faulthandler.enable()
+    if sys.stderr is not None:
+        faulthandler.enable()
     status = EXIT_BUG
     try:
         with collecting_seldom(), asyncio.Runner(loop_factory=event_loop) as runner:
@@ -134,6 +135,10 @@ class _Bench:
 
         """
         sys.path[:] = setup.path
+        # It was set for this program alone, and not for what the study's own code may start.
+        del os.environ["PYTHONPATH"]
+        if setup.python_path is not None:
+            os.environ["PYTHONPATH"] = setup.python_path
         watch = Watch(Path(setup.study_folder), setup.files, setup.plugins)
         watch.begin(setup.fingerprint, SystemClock())
         if setup.memory_bytes is not None:

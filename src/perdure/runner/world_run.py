@@ -8,7 +8,7 @@ scoring and encoding run off the event loop, so that no other world's calls wait
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import msgspec
@@ -18,7 +18,7 @@ from perdure.base.canonical import hash_hex
 from perdure.base.crashpoints import crashpoint
 from perdure.base.errors import BudgetReachedError, MovedError, PluginError
 from perdure.elicitation import score
-from perdure.records.events import Batch, Cost, Event, Head
+from perdure.records.events import Batch, Cost, Head
 from perdure.records.journal import TickOpening
 from perdure.records.outcome import Outcome, Scored, TurnDone, TurnFailed
 from perdure.records.persona import Persona
@@ -43,8 +43,9 @@ from perdure.runner.ladder import recorded
 from perdure.runner.past import PastTick, past_ticks
 from perdure.runner.port import ModelHost, TickOpened, TickPaused, TickReport
 from perdure.runner.quorum import shortfall, unanswered
+from perdure.runner.tally import Tally, settled
 from perdure.trace.port import Partition, Reading
-from perdure.trace.rungs import Rungs, recorded_after
+from perdure.trace.rungs import Rungs
 from perdure.world import World, check_delta
 
 Guard = Callable[[], None]
@@ -121,62 +122,30 @@ class WorldRun:
 
     def _recall(self, reading: Reading, before: int | None) -> TickReport:
         world_id = self.header.world_id
-        report = TickReport(world_id=world_id, tick=-1, head=self.partition.head)
         done = self.partition.head.tick == self.header.scenario.horizon - 1
-        bill = Bill()
-        for past in past_ticks(
-            self._watched(reading.events(world_id)), partial(reading.blob, world_id)
-        ):
+        tally = Tally(world_id, self.partition.head)
+        diverged: WorldDiverged | None = None
+        events = tally.watched(reading.events(world_id))
+        for past in past_ticks(events, partial(reading.blob, world_id)):
             if past.tick == before:
                 break
-            diverged = report.diverged
             if not done:
                 found = self._step_again(past)
                 diverged = diverged or found
                 self._carried.relive(past)
-            bill.add(past.costs)
-            self._last_calls = {
-                CallKey(
-                    world=world_id,
-                    tick=past.tick,
-                    job=cost.job,
-                    purpose=cost.purpose,
-                    ordinal=cost.ordinal,
-                )
-                for cost in past.costs
-            }
-            report = msgspec.structs.replace(
-                report,
-                diverged=diverged,
-                tick=past.tick,
-                turns=report.turns + len(past.turns),
-                turns_failed=report.turns_failed + past.turns_failed,
-                calls=report.calls + past.calls,
-            )
-        return bill.on(msgspec.structs.replace(report, rungs=self._rungs))
+            tally.add(past)
+        self._rungs, self._last_calls = tally.rungs, tally.last_calls
+        return msgspec.structs.replace(tally.report(), diverged=diverged)
 
     async def settle(self, report: TickReport) -> TickReport:
-        """Add what the last tick of a record that was recalled is still to be charged with.
-
-        Its process may have died when the tick was in the record and nobody had been told.
+        """Add to the report of a recall what its last tick is still to be charged with.
 
         Raises:
             DamagedRecordError: what the journal holds of the tick is not what was written.
             StorageError: storage failed.
 
         """
-        world_id, tick = report.world_id, report.tick
-        return msgspec.structs.replace(
-            report,
-            lost=await self._host.lost(world_id, tick),
-            orphaned=await self._host.orphans(world_id, tick, self._last_calls),
-        )
-
-    def _watched(self, events: Iterable[Event]) -> Iterator[Event]:
-        """Pass events on, and follow which rungs they record: a pause is in no tick."""
-        for event in events:
-            self._rungs = recorded_after(self._rungs, event.tick, event.payload)
-            yield event
+        return await settled(self._host, report, self._last_calls)
 
     def _step_again(self, past: PastTick) -> WorldDiverged | None:
         """Step through a recorded tick again; give the first difference, if it may be one."""

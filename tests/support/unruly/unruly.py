@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import stat
 import threading
 import time
 from typing import Any
@@ -38,11 +40,28 @@ class UnrulyWorld(SurveyWorld):
                     pass
             case "sleeps":
                 threading.Event().wait()
+            case "spoils":
+                _write_to_every_socket()
             case "busy":
-                until_s = time.monotonic() + BUSY_S
-                while time.monotonic() < until_s:
-                    pass
+                _be_busy()
             case "eats":
-                eaten = []
-                while True:
-                    eaten.append(bytearray(1 << 26))
+                _eat()
+
+
+def _write_to_every_socket() -> None:
+    for descriptor in range(3, 256):
+        with contextlib.suppress(OSError):
+            if stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+                os.write(descriptor, b"\xff" * 64)
+
+
+def _be_busy() -> None:
+    until_s = time.monotonic() + BUSY_S
+    while time.monotonic() < until_s:
+        pass
+
+
+def _eat() -> None:
+    eaten = []
+    while True:
+        eaten.append(bytearray(1 << 26))

@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 from tests.crash.billing_server import BillingServer
-from tests.crash.test_run_kills import FORGOTTEN_S, Life, digests, environment
+from tests.crash.test_run_kills import FORGOTTEN_S, LATE_S, Life, digests, environment
 from tests.crash.watching_server import WatchingServer
 
 from perdure.analysis.ledger import build_ledger
@@ -64,6 +64,11 @@ def started(pid: int) -> str:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return "" if fields[0] in "ZX" else fields[19]
     return ""
+
+
+def is_crowded() -> bool:
+    """Say whether more wants to run on this machine than it has processors for, by far."""
+    return os.getloadavg()[0] > 2 * (os.cpu_count() or 1)
 
 
 class Sitting:
@@ -233,6 +238,11 @@ class Campaign:
         time.sleep(self.draws.uniform() * self.whole.life_s / 2)  # noqa: TID251 - as above
         return not sitting.has_ended
 
+    def late(self, life: Life) -> int:
+        """Count the replies that may have been longer on their way, on a machine that is crowded."""
+        ages_s = [age_s for found in life.ages_s.values() for age_s in found]
+        return sum(LATE_S < age_s <= FORGOTTEN_S for age_s in ages_s)
+
     def require_same_end(self, life: Life) -> None:
         """Require the record, and the requests, of the run that was never killed."""
         assert digests(life.out) == self.whole.digests
@@ -240,9 +250,10 @@ class Campaign:
         asked = Counter(one.key for one in self.server.asked[life.begun :])
         again = asked - self.whole.asked
         assert set(asked) == set(self.whole.asked)
-        assert again.total() <= life.allowed, "more calls were made again than the kills caught"
         oldest_s = life.oldest_lost_s(again)
         assert oldest_s <= FORGOTTEN_S, "a call was made again though its reply came long before"
+        allowed = life.allowed + (self.late(life) if is_crowded() else 0)
+        assert again.total() <= allowed, "more calls were made again than the kills caught"
         self.counts.repeated += again.total()
         self.counts.allowed += life.allowed
         self.counts.oldest_lost_ms = max(self.counts.oldest_lost_ms, oldest_s * 1_000)

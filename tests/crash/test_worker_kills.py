@@ -239,7 +239,7 @@ class Campaign:
         return not sitting.has_ended
 
     def late(self, life: Life) -> int:
-        """Count the replies that may have been longer on their way, on a machine that is crowded."""
+        """Count the replies that may have been longer on their way on a crowded machine."""
         ages_s = [age_s for found in life.ages_s.values() for age_s in found]
         return sum(LATE_S < age_s <= FORGOTTEN_S for age_s in ages_s)
 

@@ -368,6 +368,25 @@ def test_where_no_process_can_be_started_the_run_says_so(
     assert "No worker can be started (Resource temporarily unavailable)" in result.cause
 
 
+def test_workers_that_end_before_they_take_a_world_are_not_started_for_ever(
+    server: WatchingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """P11: after three in a row the worlds have failed, and say why."""
+
+    def useless(_end: int) -> subprocess.Popen[bytes]:
+        return subprocess.Popen([sys.executable, "-c", "raise SystemExit(9)"])
+
+    monkeypatch.setattr(worker_process, "_start", useless)
+    config = config_of(server.base_url, str(tmp_path / "run"), **SMALL, workers=1)
+    result = runner.run(config)
+    assert result.exit_status == EXIT_SOME_FAILED
+    causes = {world.cause for world in result.worlds}
+    assert causes == {
+        "No worker comes to drive it: three processes in a row ended with exit status 9 before "
+        "that."
+    }
+
+
 def test_a_run_is_not_taken_over_while_a_worker_of_before_is_left(
     server: WatchingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

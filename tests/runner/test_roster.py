@@ -9,6 +9,14 @@ from hypothesis import strategies as st
 from perdure.runner.roster import STRIKES_MAX, Roster, overdue
 
 
+def begun(roster: Roster) -> Roster:
+    """Have every world begin where it is."""
+    for process in roster.processes:
+        for world in roster.worlds(process):
+            roster.began(world)
+    return roster
+
+
 def test_worlds_get_a_process_each_as_long_as_there_are_processes():
     """Then several share one, as evenly as can be."""
     assert Roster(4).deal(["a", "b"]) == {0: ("a",), 1: ("b",)}
@@ -20,10 +28,10 @@ def test_worlds_of_a_dead_process_go_on_one_in_a_process_and_have_no_strike():
     """Nobody knows which of them it was."""
     roster = Roster(1)
     roster.deal(["a", "b", "c"])
-    fall = roster.died(0)
-    assert [world for _, world in fall.again] == ["a", "b", "c"]
+    fall = begun(roster).died(0)
+    assert [world for _, world in fall.again] == [("a",), ("b",), ("c",)]
     assert len({process for process, _ in fall.again}) == 3
-    assert fall.failed is None
+    assert fall.failed == ()
     assert [roster.strikes(world) for world in "abc"] == [0, 0, 0]
 
 
@@ -33,10 +41,10 @@ def test_a_world_that_dies_alone_three_times_has_failed():
     roster.deal(["a", "b"])
     process = 0
     for _ in range(STRIKES_MAX - 1):
-        fall = roster.died(process)
-        ((process, world),) = fall.again
-        assert world == "a"
-    assert roster.died(process).failed == "a"
+        fall = begun(roster).died(process)
+        ((process, worlds),) = fall.again
+        assert worlds == ("a",)
+    assert begun(roster).died(process).failed == ("a",)
     assert [roster.worlds(one) for one in roster.processes] == [{"b"}]
 
 
@@ -46,7 +54,7 @@ def test_a_closed_tick_takes_the_strikes_back():
     roster.deal(["a"])
     process = 0
     for _ in range(3 * STRIKES_MAX):
-        ((process, _),) = roster.died(process).again
+        ((process, _),) = begun(roster).died(process).again
         roster.closed("a")
     assert roster.strikes("a") == 0
 
@@ -55,8 +63,8 @@ def test_a_world_that_was_alone_moves_in_with_others_when_it_has_closed_a_tick()
     """So that there are no more processes than were asked for in the end."""
     roster = Roster(2)
     roster.deal(["a", "b", "c", "d"])
-    (first, a), (second, c) = roster.died(0).again
-    assert (a, c) == ("a", "c")
+    (first, a), (second, c) = begun(roster).died(0).again
+    assert (a, c) == (("a",), ("c",))
     roster.closed("a")
     assert roster.is_moving("a")
     assert roster.move("a") == (1, False)
@@ -71,7 +79,7 @@ def test_a_world_has_nowhere_to_move_while_all_others_are_alone_for_a_while():
     """A process on probation takes nobody in; the first that is done with it does."""
     roster = Roster(1)
     roster.deal(["a", "b"])
-    (first, _), (second, _) = roster.died(0).again
+    (first, _), (second, _) = begun(roster).died(0).again
     roster.closed("a")
     assert not roster.is_moving("a")
     roster.closed("b")
@@ -84,11 +92,11 @@ def test_a_world_that_is_to_move_gets_a_new_process_if_the_others_died_meanwhile
     """It is never left without one."""
     roster = Roster(1)
     roster.deal(["a", "b"])
-    (first, _), _ = roster.died(0).again
+    (first, _), _ = begun(roster).died(0).again
     roster.closed("a")
     roster.closed("b")
     assert roster.is_moving("b")
-    ((again, _),) = roster.died(first).again
+    ((again, _),) = begun(roster).died(first).again
     process, is_new = roster.move("b")
     assert is_new
     assert roster.worlds(process) == {"b"}
@@ -99,9 +107,30 @@ def test_a_known_culprit_fails_at_once_and_the_others_go_on():
     """A world that hangs is named by its silence."""
     roster = Roster(1)
     roster.deal(["a", "b"])
-    fall = roster.died(0, "b")
-    assert fall.failed == "b"
-    assert [world for _, world in fall.again] == ["a"]
+    fall = begun(roster).died(0, "b")
+    assert fall.failed == ("b",)
+    assert [worlds for _, worlds in fall.again] == [("a",)]
+
+
+def test_worlds_that_had_not_begun_go_on_together_and_are_not_suspected():
+    """However many wait, there is one process for them; the one that had begun gets the strike."""
+    roster = Roster(1)
+    roster.deal(["a", "b", "c"])
+    roster.began("b")
+    fall = roster.died(0)
+    assert [worlds for _, worlds in fall.again] == [("b",), ("a", "c")]
+    assert roster.strikes("b") == 1
+
+
+def test_processes_that_die_before_any_world_begins_are_tried_three_times():
+    """Then it is the worlds' end, and no loop without one."""
+    stillborn = Roster(1)
+    stillborn.deal(["a", "b"])
+    process = 0
+    for _ in range(STRIKES_MAX - 1):
+        ((process, worlds),) = stillborn.died(process).again
+        assert worlds == ("a", "b")
+    assert stillborn.died(process).failed == ("a", "b")
 
 
 def test_a_process_hangs_when_a_world_gives_no_word_for_too_long():
@@ -116,7 +145,7 @@ def test_a_process_hangs_when_a_world_gives_no_word_for_too_long():
 @given(
     size=st.integers(1, 4),
     count=st.integers(1, 6),
-    steps=st.lists(st.tuples(st.sampled_from("dcemk"), st.integers(0, 5)), max_size=60),
+    steps=st.lists(st.tuples(st.sampled_from("bbbdcemk"), st.integers(0, 5)), max_size=60),
 )
 def test_no_world_is_ever_lost_or_twice_somewhere(
     size: int, count: int, steps: list[tuple[str, int]]
@@ -131,9 +160,11 @@ def test_no_world_is_ever_lost_or_twice_somewhere(
         process = next(one for one in roster.processes if world in roster.worlds(one))
         if kind in "dk":
             fall = roster.died(process, world if kind == "k" else None)
-            live -= {fall.failed}
-            for new, alone in fall.again:
-                assert roster.worlds(new) == {alone}
+            live -= set(fall.failed)
+            for new, some in fall.again:
+                assert roster.worlds(new) == set(some)
+        elif kind == "b":
+            roster.began(world)
         elif kind == "c":
             roster.closed(world)
         elif kind == "e":
@@ -161,7 +192,7 @@ def test_after_all_have_closed_a_tick_the_processes_are_as_many_as_before(size: 
     roster = Roster(size)
     worlds = list("abcdef")
     roster.deal(worlds)
-    for process in roster.processes:
+    for process in begun(roster).processes:
         roster.died(process)
     for world in worlds:
         roster.closed(world)

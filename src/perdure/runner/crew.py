@@ -186,6 +186,8 @@ class Crew:
             forced_until=forced_until(self._log, world),
         )
         worker.line.send(frame(taken))
+        if world in self._roster.worlds(worker.number):
+            self._roster.began(world)
         self._settled(worker, world)
 
     def _asked(self, worker: WorkerProcess, ask: Ask) -> None:
@@ -248,20 +250,21 @@ class Crew:
         if worker.is_hung:
             how = f"was killed because it gave no word for {self._limit_s:g} s"
         if fall.again:
-            count = len(fall.again)
+            count = sum(len(some) for _, some in fall.again)
             them = "its world goes on" if count == 1 else f"its {count} worlds go on"
             self._notice(
                 f"A worker process {how}. All that was recorded is kept; {them}, one in a process "
                 "until it has closed a tick."
             )
-        for number, world in fall.again:
-            self._employ(number, [world])
-        if fall.failed is not None:
-            await self._end(fall.failed, partial(self._failed, fall.failed, how, worker))
+        for number, some in fall.again:
+            self._employ(number, some)
+        for world in fall.failed:
+            await self._end(world, partial(self._failed, world, how, worker))
 
     async def _all_end(self, worlds: Iterable[str], error: Exception) -> None:
-        for world in sorted(worlds):
+        for world in worlds:
             self._roster.ended(world)
+        for world in sorted(worlds):
             await self._end(world, partial(outcome_of, world, error=error))
 
     async def _end(self, world: str, outcome: Callable[[int], WorldOutcome]) -> None:
@@ -299,6 +302,8 @@ class Crew:
             f"Its worker process {how}, for the third time in which it was alone there "
             f"and closed no tick (tick {tick + 1})."
         )
+        if not worker.is_ready:
+            cause = f"No worker comes to drive it: three processes in a row {how} before that."
         if worker.culprit is not None:
             cause = (
                 f"It gave no word for {self._limit_s:g} s at tick {tick + 1}, and was ended: its "

@@ -1,8 +1,9 @@
 """Which world is in which worker process, and what follows when a process dies. No effects.
 
-Nobody knows which world of a process brought it down, so each of them goes on in a process of its
-own until it closes a tick. One that was alone in its process when that died gets a strike; a closed
-tick takes its strikes back, and at the third it has failed.
+Nobody knows which world of a process brought it down, so each that had begun there goes on in a
+process of its own until it closes a tick; those that had not go on together. One that was alone in
+its process when that died gets a strike; a closed tick takes its strikes back, and at the third it
+has failed. Where processes die again and again before any world begins, their worlds have failed.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ STRIKES_MAX = 3
 
 @dataclass(frozen=True)
 class Fall:
-    """What follows from a death: worlds that go on, each with its new process; one that failed."""
+    """What follows from a death: worlds that go on, by new process, and worlds that failed."""
 
-    again: tuple[tuple[int, str], ...] = ()
-    failed: str | None = None
+    again: tuple[tuple[int, tuple[str, ...]], ...] = ()
+    failed: tuple[str, ...] = ()
 
 
 class Roster:
@@ -32,6 +33,8 @@ class Roster:
         self._on_probation: set[int] = set()
         self._strikes: Counter[str] = Counter()
         self._moving: set[str] = set()
+        self._begun: set[str] = set()
+        self._stillborn = 0
         self._count = 0
 
     @property
@@ -52,6 +55,11 @@ class Roster:
         number = min(self._size, len(worlds))
         dealt = [tuple(worlds[first::number]) for first in range(number)]
         return {self._begin(some): some for some in dealt}
+
+    def began(self, world: str) -> None:
+        """Note that a world begins to be driven where it is."""
+        self._begun.add(world)
+        self._stillborn = 0
 
     def closed(self, world: str) -> None:
         """Note that a world closed a tick: it brings nothing down.
@@ -91,21 +99,37 @@ class Roster:
     def died(self, process: int, culprit: str | None = None) -> Fall:
         """Note that a process died, of this world if that is known."""
         worlds = self._worlds.pop(process, set())
+        is_on_probation = process in self._on_probation
         self._on_probation.discard(process)
+        begun = worlds & self._begun
         self._moving -= worlds
-        failed = culprit if culprit in worlds else None
-        if failed is None and len(worlds) == 1:
-            [alone] = worlds
-            self._strikes[alone] += 1
-            failed = alone if self._strikes[alone] >= STRIKES_MAX else None
-        again = []
-        for world in sorted(worlds - {failed}):
-            number = self._begin([world])
+        self._begun -= worlds
+        failed = self._failed(worlds, begun, culprit)
+        again = [self._again([world], is_on_probation=True) for world in sorted(begun - failed)]
+        if left := sorted(worlds - begun - failed):
+            again.append(self._again(left, is_on_probation=is_on_probation))
+        for world in failed:
+            self._strikes.pop(world, None)
+        return Fall(tuple(again), tuple(sorted(failed)))
+
+    def _failed(self, worlds: set[str], begun: set[str], culprit: str | None) -> set[str]:
+        if culprit in worlds:
+            return {culprit}
+        if worlds and not begun:
+            self._stillborn += 1
+            return worlds if self._stillborn >= STRIKES_MAX else set()
+        if len(begun) == 1:
+            self._strikes.update(begun)
+            return {world for world in begun if self._strikes[world] >= STRIKES_MAX}
+        return set()
+
+    def _again(
+        self, worlds: Sequence[str], *, is_on_probation: bool
+    ) -> tuple[int, tuple[str, ...]]:
+        number = self._begin(worlds)
+        if is_on_probation:
             self._on_probation.add(number)
-            again.append((number, world))
-        if failed is not None:
-            self._strikes.pop(failed, None)
-        return Fall(tuple(again), failed)
+        return number, tuple(worlds)
 
     def _begin(self, worlds: Iterable[str]) -> int:
         number, self._count = self._count, self._count + 1
@@ -113,6 +137,7 @@ class Roster:
         return number
 
     def _leave(self, world: str, process: int) -> None:
+        self._begun.discard(world)
         self._worlds[process].discard(world)
         if not self._worlds[process]:
             del self._worlds[process]

@@ -39,6 +39,7 @@ class WorkerProcess:
         self.open: Counter[str] = Counter()
         self.asked: dict[int, asyncio.Task[None]] = {}
         self.line: Line
+        self._popen: subprocess.Popen[bytes] | None = None
 
     async def start(self, setup: bytes) -> None:
         """Start the process, and send it its setup.
@@ -51,7 +52,7 @@ class WorkerProcess:
         with theirs:
             self.line = await Line.on(ours, ToGovernor)
             try:
-                self._popen = _start(theirs.fileno())
+                popen = self._popen = _start(theirs.fileno())
             except OSError as error:
                 self.line.close()
                 raise StorageError(
@@ -61,7 +62,7 @@ class WorkerProcess:
         loop = asyncio.get_running_loop()
         self._status: asyncio.Future[int] = loop.create_future()
         # A thread, because it is the same for every event loop, in whatever thread that runs.
-        threading.Thread(target=self._wait, args=(loop,), daemon=True).start()
+        threading.Thread(target=self._wait, args=(loop, popen), daemon=True).start()
         self.line.send(setup)
 
     def quiet_s(self, worlds: Iterable[str], now_s: float) -> dict[str, float]:
@@ -78,8 +79,9 @@ class WorkerProcess:
         self.line.close()
 
     def kill(self) -> None:
-        """End it at once."""
-        self._popen.kill()
+        """End it at once, if it has been started."""
+        if self._popen is not None:
+            self._popen.kill()
 
     async def gone(self) -> int:
         """See it gone, and give its status as `subprocess` has it. One that stays is killed."""
@@ -95,8 +97,8 @@ class WorkerProcess:
             self.line.close()
         return self._status.result()
 
-    def _wait(self, loop: asyncio.AbstractEventLoop) -> None:
-        status = self._popen.wait()
+    def _wait(self, loop: asyncio.AbstractEventLoop, popen: subprocess.Popen[bytes]) -> None:
+        status = popen.wait()
         with suppress(RuntimeError):  # the loop is closed
             loop.call_soon_threadsafe(self._ended, loop, status)
 

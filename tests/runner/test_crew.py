@@ -382,8 +382,10 @@ def test_workers_that_end_before_they_take_a_world_are_not_started_for_ever(
     assert result.exit_status == EXIT_SOME_FAILED
     causes = {world.cause for world in result.worlds}
     assert causes == {
-        "No worker comes to drive it: three processes in a row ended with exit status 9 before "
-        "that."
+        (
+            "No worker comes to drive it: three processes in a row ended with exit status 9 before "
+            "that."
+        )
     }
 
 

@@ -259,7 +259,7 @@ class Campaign:
         self.counts.oldest_lost_ms = max(self.counts.oldest_lost_ms, oldest_s * 1_000)
 
 
-@pytest.mark.timeout(1_800 if FULL else 120)
+@pytest.mark.timeout(1_800 if FULL else 300)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_a_run_whose_processes_are_killed_ends_as_if_none_was(
     server: WatchingServer, whole: Whole, tmp_path: Path, part: int
@@ -273,6 +273,7 @@ def test_a_run_whose_processes_are_killed_ends_as_if_none_was(
     assert counts.kills["worker"]
 
 
+@pytest.mark.timeout(300)
 def test_killed_workers_cost_no_call(server: WatchingServer, whole: Whole, tmp_path: Path):
     """Where only workers are killed, the server is asked for nothing a second time, in one sitting.
 
@@ -295,7 +296,7 @@ def test_killed_workers_cost_no_call(server: WatchingServer, whole: Whole, tmp_p
     sitting.require_no_orphan()
 
 
-@pytest.mark.timeout(1_800 if FULL else 120)
+@pytest.mark.timeout(1_800 if FULL else 300)
 def test_no_run_of_many_processes_costs_more_than_its_budget(tmp_path: Path):
     """P5 by the books of the one who bills, with worlds in several processes that are killed."""
     draws = Stream(SEED, 0, "budgets of processes")

@@ -203,25 +203,28 @@ class Campaign:
         sitting = self.start(life.out)
         how = ("workers", "governor", "both")[self.draws.below(3)]
         if not self.wait(sitting, begun):
-            return False
+            return self.has_ended(sitting)
         if how != "governor":
             for _ in range(WORKER_KILLS_PER_SITTING):
                 if not self.pause(sitting) or not sitting.kill_worker(self.draws):
                     break
                 self.counts.kills["worker"] += 1
-        if how == "workers":
-            status, said = sitting.end()
-            assert status == EXIT_DONE, said
-            return False
-        if how == "governor" and not self.pause(sitting):
-            return False
+        if how == "workers" or (how == "governor" and not self.pause(sitting)):
+            return self.has_ended(sitting)
         kill_s = sitting.kill_governor()
         if kill_s is None:
+            assert sitting.process.returncode == EXIT_DONE
             return False
         self.counts.kills[how] += 1
         self.server.wait_until_left()
         life.note_kill(self.server.asked[begun:], kill_s)
         return True
+
+    def has_ended(self, sitting: Sitting) -> bool:
+        """Require that a sitting comes to the run's end; it is not to be continued."""
+        status, said = sitting.end()
+        assert status == EXIT_DONE, said
+        return False
 
     def wait(self, sitting: Sitting, begun: int) -> bool:
         """Wait for the first call of a sitting, or for an instant of its start."""

@@ -195,7 +195,7 @@ def run_client(personas: int, port: int, mean_bytes: int) -> dict[str, float]:
 
 def run_client_on_uvloop(personas: int, port: int, mean_bytes: int) -> dict[str, float]:
     """Make the calls with the HTTP library on the event loop that a run has."""
-    from perdure.runner.assembly import event_loop  # noqa: PLC0415 - only this part pays for it
+    from perdure.runner.loop import event_loop  # noqa: PLC0415 - only this part pays for it
 
     with asyncio.Runner(loop_factory=event_loop) as runner:
         return runner.run(_rounds(_client(port, b"x" * mean_bytes), personas))

@@ -7,7 +7,17 @@ import typer
 from perdure.base.errors import UsageError
 from perdure.cli.arguments import Json, MovedStudy, RunFolder
 from perdure.cli.command import PlainCommand
-from perdure.cli.run import Force, NetworkFs, Only, Quiet, carry_out
+from perdure.cli.run import (
+    Force,
+    Labour,
+    NetworkFs,
+    Only,
+    Quiet,
+    StepLimit,
+    WorkerMemory,
+    Workers,
+    carry_out,
+)
 
 HELP = """\
 Continue the run in a folder, from its record alone.
@@ -43,6 +53,9 @@ def resume(
     study: MovedStudy = None,
     network_fs: NetworkFs = False,
     only: Only = None,
+    workers: Workers = None,
+    step_limit: StepLimit = None,
+    worker_memory: WorkerMemory = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> int:
@@ -76,6 +89,7 @@ def resume(
         force=force or (),
         only=only or (),
         network_fs=network_fs,
+        labour=Labour(workers=workers, step_limit_s=step_limit, memory_gb=worker_memory),
         quiet=quiet,
         json=json,
     )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from perdure.records.result import RunResult
+    from perdure.records.study import Study
     from perdure.runner.notice import Said
     from perdure.study import Overrides
 
@@ -62,6 +64,10 @@ world's id, a scenario's id (of one with a grid: all its cells), or scenario@see
 as `perdure plan` lists them. The exit code is 0 once the named cells are complete.
 Run it again without --only to go on with the rest: it ends as if it had never
 been given.
+
+With --workers N the worlds are driven in N processes of their own, so that one whose
+code crashes, hangs or eats memory ends alone, named, and the others go on. A worker
+that is killed loses nothing: its worlds go on from their record.
 
 Ctrl-C finishes the open ticks and pauses (exit code 75); a second one stops at
 once. Closed ticks are kept either way. Progress goes to standard error.
@@ -95,6 +101,59 @@ NetworkFs = Annotated[
         help="The folder may be on a network file system: no other machine works on it.",
     ),
 ]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        metavar="N",
+        min=0,
+        max=1_000,
+        show_default=False,
+        help="Drive the worlds in N processes of their own; 0: in this one. By default 0, or one a "
+        "processor if the study has code of its own and several worlds.",
+    ),
+]
+StepLimit = Annotated[
+    float | None,
+    typer.Option(
+        "--step-limit",
+        metavar="SECONDS",
+        min=1.0,
+        show_default=False,
+        help="End a world that gives no word for so long and waits for nothing (workers only); "
+        "half an hour by default.",
+    ),
+]
+WorkerMemory = Annotated[
+    float | None,
+    typer.Option(
+        "--worker-memory",
+        metavar="GB",
+        min=0.25,
+        show_default=False,
+        help="Address space that a worker may have, in GB; not limited by default.",
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Labour:
+    """Who drives the worlds, as the command line says it."""
+
+    workers: int | None = None
+    step_limit_s: float | None = None
+    memory_gb: float | None = None
+
+    def settings(self, study: Study) -> dict[str, Any]:
+        """Give the fields of a `RunConfig` that say so."""
+        from perdure.runner.config import workers_by_default  # noqa: PLC0415 - heavy
+
+        asked = {
+            "workers": workers_by_default(study) if self.workers is None else self.workers,
+            "step_limit_s": self.step_limit_s,
+            "worker_bytes": None if self.memory_gb is None else int(self.memory_gb * 10**9),
+        }
+        return {name: value for name, value in asked.items() if value is not None}
 
 
 def register(app: typer.Typer) -> None:
@@ -120,6 +179,9 @@ def run(
     budget: Budget = "",
     allow_dear_calls: DearCalls = False,
     only: Only = None,
+    workers: Workers = None,
+    step_limit: StepLimit = None,
+    worker_memory: WorkerMemory = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> int:
@@ -156,6 +218,7 @@ def run(
         only=only or (),
         network_fs=network_fs,
         allow_dear_calls=allow_dear_calls,
+        labour=Labour(workers=workers, step_limit_s=step_limit, memory_gb=worker_memory),
         quiet=quiet,
         json=json,
     )
@@ -169,6 +232,7 @@ def carry_out(
     force: Sequence[str],
     only: Sequence[str],
     network_fs: bool,
+    labour: Labour,
     allow_dear_calls: bool = False,
     quiet: bool,
     json: bool,
@@ -205,6 +269,7 @@ def carry_out(
         flags=overrides.flags(),
         network_fs=network_fs,
         allow_dear_calls=allow_dear_calls,
+        **labour.settings(asked.study),
     )
 
     def tell(said: Said) -> None:

@@ -38,6 +38,7 @@ TRANSPORT = frozenset(
         "perdure.trace.registry",
         "perdure.trace.registry_file",
         "perdure.trace.reserve",
+        "perdure.trace.workers_lock",
     }
 )
 

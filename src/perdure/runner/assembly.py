@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import platform
+import sys
 import threading
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
@@ -30,11 +31,13 @@ from perdure.records.fingerprint import Fingerprint
 from perdure.records.registry import RunEntry
 from perdure.records.result import RunResult
 from perdure.runner.config import RunConfig
+from perdure.runner.crew import Crew
 from perdure.runner.endings import CONCERNS_THE_RUN
 from perdure.runner.garbage import collecting_seldom
 from perdure.runner.governor import paused_by
-from perdure.runner.history import History, look_again, look_back, plugins_of
+from perdure.runner.history import History, classes_of, look_again, look_back, plugins_of
 from perdure.runner.live import live_now
+from perdure.runner.loop import event_loop
 from perdure.runner.meter import Observer, latest
 from perdure.runner.notice import Notice, unheard
 from perdure.runner.only import chosen
@@ -44,6 +47,7 @@ from perdure.runner.session import Session, conduct
 from perdure.runner.spendable import require_spendable, tables_used
 from perdure.runner.spending import hold_to_budget
 from perdure.runner.taking_up import take_up
+from perdure.runner.wire import Setup
 from perdure.runner.world_run import Guard
 from perdure.study.identity import Cell, expand, input_hashes
 from perdure.trace.files import make_folder
@@ -53,6 +57,7 @@ from perdure.trace.partitions import FolderPartitions
 from perdure.trace.registry import Registry
 from perdure.trace.schema import FORMAT
 from perdure.trace.sittings import may_hold_open
+from perdure.trace.workers_lock import wait_for_workers
 
 
 def run(
@@ -110,15 +115,6 @@ def _run_here(config: RunConfig, observer: Observer | None, notice: Notice) -> R
             where=config.study_path,
             remedy="A world or agent raises an error of its own instead.",
         ) from error
-
-
-def event_loop() -> asyncio.AbstractEventLoop:
-    """Make the fastest event loop that there is: uvloop does not exist for every system."""
-    try:
-        import uvloop  # noqa: PLC0415 - heavy, and not always there
-    except ImportError:
-        return asyncio.new_event_loop()
-    return uvloop.new_event_loop()
 
 
 async def run_async(
@@ -198,6 +194,7 @@ async def _govern(
     make_folder(folder)
     async with AsyncExitStack() as open_now:
         open_now.callback((await GovernorLock.acquire(folder, sitting.clock)).release)
+        await wait_for_workers(folder, sitting.clock)
         past = look_again(config, past, now_s=sitting.clock.wall_s())
         if past.result is not None:
             return past.result
@@ -248,10 +245,40 @@ async def _govern(
                 guard=sitting.guard,
                 notice=sitting.notice,
                 live_max=live_max,
+                crew=_crew(sitting, past, registry.epoch),
             )
         )
         await journal.finish()
         return result
+
+
+def _crew(sitting: _Sitting, past: History, epoch: int) -> Crew | None:
+    config = sitting.config
+    if not config.workers:
+        return None
+    agent, *worlds = classes_of(config.study)
+    setup = Setup(
+        path=tuple(sys.path),
+        run_folder=config.out,
+        study_folder=str(config.study_file.parent),
+        files=tuple(config.study.files),
+        agent=agent,
+        worlds=tuple(worlds),
+        plugins=plugins_of(config.study),
+        fingerprint=past.code,
+        personas=config.population.personas,
+        epoch=epoch,
+        memory_bytes=config.worker_bytes,
+        python_path=os.environ.get("PYTHONPATH"),
+    )
+    return Crew(
+        config.workers,
+        setup,
+        limit_s=config.step_limit_s,
+        clock=sitting.clock,
+        notice=sitting.notice,
+        guard=sitting.guard,
+    )
 
 
 async def _registry(config: RunConfig, past: History, cells: Sequence[Cell]) -> Registry:

@@ -12,19 +12,7 @@ from perdure.records.events import Cost
 from perdure.runner.estimates import CallsSeen, calls_seen
 from perdure.runner.expected import numbers_of
 from perdure.runner.ledger import spent_of
-from perdure.runner.past import PastTick
 from perdure.runner.port import KindOfCalls, TickReport
-
-
-def followed_by(report: TickReport, past: PastTick) -> TickReport:
-    """Move the totals of a record on by its next tick; what that cost is on the bill."""
-    return msgspec.structs.replace(
-        report,
-        tick=past.tick,
-        turns=report.turns + len(past.turns),
-        turns_failed=report.turns_failed + past.turns_failed,
-        calls=report.calls + past.calls,
-    )
 
 
 class Bill:

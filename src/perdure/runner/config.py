@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from perdure.records.population import HeldOut, Population
 from perdure.records.registry import RunEntry
 from perdure.records.study import Study
+
+# Long enough for a step that is heavy; short enough that one which hangs is noticed the same day.
+STEP_LIMIT_S = 1_800.0
 
 
 def study_file_of(entry: RunEntry, folder: Path) -> Path | None:
@@ -30,6 +34,11 @@ class RunConfig:
     are. `allow_dear_calls` lets a run begin of which a typical call costs more than one unit of its
     currency. With `network_fs` the folder may be on a network file system: no other machine works
     on it.
+
+    Worlds are driven in so many processes of their own as `workers` says; with 0, in this one. One
+    that gives no word for `step_limit_s` seconds, while it waits for nothing, is taken to hang, and
+    ended. `worker_bytes` is the address space that a worker may have, if that is to be limited.
+    Both hold for workers only.
     """
 
     study: Study
@@ -42,9 +51,26 @@ class RunConfig:
     allow_dear_calls: bool = False
     network_fs: bool = False
     only: tuple[str, ...] = ()
+    workers: int = 0
+    step_limit_s: float = STEP_LIMIT_S
+    worker_bytes: int | None = None
 
     @property
     def study_file(self) -> Path:
         """The study file in full. A link to it is not followed: its folder is the one it is in."""
         path = Path(self.study_path)
         return path.parent.resolve() / path.name
+
+
+def workers_by_default(study: Study) -> int:
+    """Say in how many processes a study's worlds are driven if nobody says so.
+
+    Our own worlds and agents neither hang nor end the program, and wait for models most of the
+    time: processes would only cost their start. A study's own code may do anything, so that its
+    worlds are kept apart, as far as there are processors.
+    """
+    worlds = len(study.scenarios) * len(study.seeds)
+    classes = (study.agent.agent, *(scenario.world for scenario in study.scenarios))
+    if worlds == 1 or all(name.startswith("perdure.") for name in classes):
+        return 0
+    return min(worlds, os.cpu_count() or 1)

@@ -21,7 +21,7 @@ class Door:
     def __init__(
         self, worlds: Sequence[str], *, cap: int, order: Order, first: Collection[str] = ()
     ) -> None:
-        """Let in `worlds`, at most `cap` at once: those in `first` together, before the others."""
+        """Let in `worlds`, at most `cap` at once: those in `first` before the others."""
         ahead = [name for name in worlds if name in first]
         self._first = len(ahead)
         self._waiting = deque((*ahead, *(name for name in worlds if name not in first)))
@@ -33,13 +33,19 @@ class Door:
         """The world that is let in next; None if none waits."""
         return self._waiting[0] if self._waiting else None
 
+    def leave(self, world: str) -> None:
+        """Let a world go that has ended without being let in, if it waits."""
+        if world in self._waiting:
+            self._first -= self._waiting.index(world) < self._first
+            self._waiting.remove(world)
+
     def let_in(self, live: int) -> tuple[str, ...]:
         """Let in whoever may go in, given how many are live; nobody if there is no room."""
         if self._order is Order.DEPTH:
-            room = max(self._cap - live, self._first)
+            room = self._cap - live
         else:
-            room = 0 if live else self._first or self._cap
-        self._first = 0 if room else self._first
+            room = 0 if live else min(self._first or self._cap, self._cap)
+        self._first = max(0, self._first - room)
         return tuple(self._waiting.popleft() for _ in range(min(room, len(self._waiting))))
 
 

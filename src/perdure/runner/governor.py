@@ -65,7 +65,6 @@ class Governor:
         spending: Spending,
         order: Order = Order.BREADTH,
         live_max: int | None = None,
-        ahead: Collection[str] = (),
         log: Iterable[LogPayload] = (),
         notice: Notice = unheard,
         driven: Collection[str] | None = None,
@@ -73,8 +72,7 @@ class Governor:
         """Take up a run. `log` is the run log so far, what was just reconciled included.
 
         Worlds that are not among the `driven` stay as they are; None stands for all of them. At
-        most `live_max` of the driven are live at once, where that is less than there are. Worlds
-        whose record goes further than what is noted of it are named in `ahead`.
+        most `live_max` of the driven are live at once, where that is less than there are.
         """
         self._registry = registry
         self._notice = notice
@@ -98,8 +96,10 @@ class Governor:
         self._decided = False
         # The last tick of each live world that a decision was about, in depth order.
         self._covered: dict[str, int] = {}
-        # Worlds whose record has not been read yet: what they spent is not known.
+        # Worlds whose record has not been read yet: what they teach is not known.
         self._unread: set[str] = set()
+        # Worlds that were driven in this sitting: what they spend is counted as they spend it.
+        self._driven: set[str] = set()
         self._highest = -1
         self._at_door: dict[str, asyncio.Future[None]] = {}
         self._letting_in = asyncio.Lock()
@@ -110,7 +110,7 @@ class Governor:
         is_capped = live_max is not None and len(open_worlds) > live_max
         self._door: Door | None = None
         if live_max is not None and (is_capped or self._groups.last):
-            first = self._groups.last.union(ahead)
+            first = self._groups.last or self._begun(open_worlds)
             self._door = Door(open_worlds, cap=live_max, order=order, first=first)
         else:
             self._begin(open_worlds, tuple(self._outcomes))
@@ -162,6 +162,16 @@ class Governor:
         for name in group:
             self._wake(self._at_door.pop(name, None))
 
+    def _begun(self, worlds: Iterable[str]) -> frozenset[str]:
+        """Name the worlds that were under way when the run stopped, and had not failed."""
+        known = self._outcomes
+        failed = {(row.world_id, row.tick) for row in self._log if isinstance(row, WorldFailed)}
+        return frozenset(
+            name
+            for name in worlds
+            if known[name].state is WorldState.PARTIAL and (name, known[name].tick) not in failed
+        )
+
     def _begin(self, worlds: Iterable[str], group: Iterable[str]) -> None:
         """Begin with worlds that are live from now on, breadth-first as part of a group."""
         for name in worlds:
@@ -187,6 +197,7 @@ class Governor:
 
     async def open_tick(self, world_id: str, tick: int) -> TickOpened | TickPaused | None:
         """Wait until the world may open `tick`; give its plan, or None if the run stops."""
+        self._driven.add(world_id)
         self._unread.discard(world_id)
         self._move(world_id, tick)
         while not (self._stop_cause or self._may_open(tick)):
@@ -300,9 +311,13 @@ class Governor:
             )
         noted = self._outcomes[report.world_id]
         self._outcomes[report.world_id] = WorldOutcome(world_id=report.world_id)
-        self._spending.recalled(report, noted)
+        # Of a world that comes back in this sitting, its worker having died, all is counted.
+        if report.world_id not in self._driven:
+            self._driven.add(report.world_id)
+            self._spending.recalled(report, noted)
         self._highest = max(self._highest, report.tick)
         await self._stand(report)
+        await self._charge(report)
 
     async def tick_closed(self, report: TickReport) -> None:
         """Witness a tick that is durable, and let the others move up."""
@@ -310,6 +325,9 @@ class Governor:
         self._spending.learn(report)
         await self._stand(report)
         crashpoint("tick.after-witness")
+        await self._charge(report)
+
+    async def _charge(self, report: TickReport) -> None:
         orphaned = () if report.orphaned is None else (report.orphaned,)
         for charge in uncharged((*report.lost, *orphaned), self._log):
             await self._registry.log(charge)
@@ -341,6 +359,8 @@ class Governor:
         if ended.exit_status and ended.state is not WorldState.FAILED:
             await self.request_stop(ended.cause, ended.exit_status)
         self._pace.leave(outcome.world_id)
+        if self._door is not None:
+            self._door.leave(outcome.world_id)
         self._plans.pop(outcome.world_id, None)
         self._unread.discard(outcome.world_id)
         self._move_up()

@@ -46,9 +46,10 @@ from perdure.trace.reader import RunReader
 from perdure.trace.registry_file import REGISTRY_NAME, WORLDS_NAME
 from perdure.trace.reserve import RESERVE_NAME
 from perdure.trace.stop_request import STOP_NAME
+from perdure.trace.workers_lock import WORKERS_LOCK_NAME
 
 # What a run leaves that was killed before its registry was born.
-_REMAINS = {LOCK_NAME, RESERVE_NAME, STOP_NAME, STATUS_NAME}
+_REMAINS = {LOCK_NAME, WORKERS_LOCK_NAME, RESERVE_NAME, STOP_NAME, STATUS_NAME}
 
 
 @dataclass(frozen=True)

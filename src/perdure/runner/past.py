@@ -40,7 +40,7 @@ from perdure.records.presentation import (
 )
 from perdure.runner.ladder import NOTHING_DUE, Due
 from perdure.runner.vectors import unpack
-from perdure.trace.rungs import PAUSE, Rungs, recorded_after
+from perdure.trace.rungs import PAUSE
 
 ReadBlob = Callable[[str], bytes]
 
@@ -102,19 +102,6 @@ def past_ticks(events: Iterable[Event], blob: ReadBlob) -> Iterator[PastTick]:
         if isinstance(event.payload, TickClosed):
             yield gathering.close(event.payload)
             gathering = _Gathering(blob)
-
-
-class Watched:
-    """Passes a world's events on, and follows which rungs they record: a pause is in no tick."""
-
-    def __init__(self, events: Iterable[Event]) -> None:
-        self._events = events
-        self.rungs: Rungs = ()
-
-    def __iter__(self) -> Iterator[Event]:
-        for event in self._events:
-            self.rungs = recorded_after(self.rungs, event.tick, event.payload)
-            yield event
 
 
 class _Gathering:

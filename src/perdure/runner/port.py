@@ -28,7 +28,7 @@ from perdure.runner.estimates import CallsSeen
 from perdure.runner.ladder import NOTHING_DUE, Due
 
 
-class TickOpened(Record):
+class TickOpened(Record, tag="opened"):
     """Leave to open a tick: the plan to run it under, and the run log's head to witness.
 
     `due` are the rungs that the tick records.
@@ -40,7 +40,7 @@ class TickOpened(Record):
     due: Due = NOTHING_DUE
 
 
-class TickPaused(Record):
+class TickPaused(Record, tag="paused"):
     """The run is paused by its budget before this tick. The world records it if `is_due`."""
 
     log_head: LogHead
@@ -114,6 +114,10 @@ class ModelHost(Protocol):
     def stop_cause(self) -> FailureCause | None:
         """The failure that ends the run for every world, once there is one."""
         ...
+
+
+class RunHost(ModelHost, Protocol):
+    """The same where the run is governed: it also tells how all of it stands."""
 
     @property
     def holds_open(self) -> bool:

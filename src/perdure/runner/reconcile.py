@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from functools import partial
-
-import msgspec
 
 from perdure.base.errors import DamagedRecordError
 from perdure.inference.charges import is_final, uncharged
 from perdure.inference.journaled import JournaledHost
-from perdure.records.events import Cost, Head
+from perdure.records.events import Cost
 from perdure.records.journal import OpenTick
 from perdure.records.registry import (
     CallsLost,
@@ -26,10 +23,8 @@ from perdure.records.registry import (
     WorldOutcome,
 )
 from perdure.records.request import CallKey
-from perdure.runner.bill import Bill, followed_by
 from perdure.runner.ledger import noted
-from perdure.runner.past import Watched, past_ticks
-from perdure.runner.port import TickReport
+from perdure.runner.tally import tally
 from perdure.trace.port import Reading, RunRegistry
 from perdure.trace.sittings import forced_epoch, killed_epochs
 
@@ -104,20 +99,11 @@ async def _catch_up(registry: RunRegistry, reading: Reading) -> None:
         if head is None or head == witness or head.seq < 0:
             continue
         try:
-            report = await asyncio.to_thread(_record_of, reading, world_id, head)
+            found = await asyncio.to_thread(tally, reading, world_id, head)
         except DamagedRecordError:
             continue
-        await registry.witness(world_id, head, noted(WorldOutcome(world_id=world_id), report))
-
-
-def _record_of(reading: Reading, world_id: str, head: Head) -> TickReport:
-    """Sum up a world's record."""
-    report, bill = TickReport(world_id=world_id, tick=-1, head=head), Bill()
-    watched = Watched(reading.events(world_id))
-    for past in past_ticks(watched, partial(reading.blob, world_id)):
-        report = followed_by(report, past)
-        bill.add(past.costs)
-    return bill.on(msgspec.structs.replace(report, rungs=watched.rungs))
+        outcome = noted(WorldOutcome(world_id=world_id), found.report())
+        await registry.witness(world_id, head, outcome)
 
 
 def _calls_of(reading: Reading, world_id: str, tick: int) -> set[CallKey]:

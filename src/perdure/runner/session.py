@@ -10,46 +10,32 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
-from perdure.agent import Agent
 from perdure.base.clock import Clock
-from perdure.base.crashpoints import crashpoint
 from perdure.base.errors import EXIT_STOPPED, StopRequestedError
 from perdure.records.registry import LogPayload
 from perdure.records.result import Progress, RunResult
 from perdure.records.scenario import Header
 from perdure.runner.config import RunConfig
+from perdure.runner.crew import Crew
 from perdure.runner.failure_log import failure_log
 from perdure.runner.governor import Governor
 from perdure.runner.live import live_asked
 from perdure.runner.meter import OBSERVE_EVERY_S, Meter, Observer, progress
 from perdure.runner.notice import Notice, unheard
-from perdure.runner.port import ModelHost, TickReport
+from perdure.runner.port import RunHost
 from perdure.runner.readings import Readings
 from perdure.runner.signals import stopping
 from perdure.runner.spending import Spending
-from perdure.runner.worker import RecallWorld, StartWorld, drive
+from perdure.runner.starting import Parts, Workshop
+from perdure.runner.worker import drive
 from perdure.runner.world_run import Guard, WorldRun, unguarded
 from perdure.study.identity import Cell
 from perdure.trace.forced import forced_until
-from perdure.trace.port import Partition, Partitions, RunRegistry
+from perdure.trace.port import Partitions, RunRegistry
 from perdure.trace.stop_request import forget_request, is_asked_to_stop
-from perdure.world import World
 
 STOPPED = "The run was asked to stop. It finished its open ticks, and can be continued."
-
-
-class Parts(Protocol):
-    """Makes the objects of a world."""
-
-    def world(self, header: Header) -> World:
-        """Make the world of a header."""
-        ...
-
-    def agent(self, header: Header) -> Agent:
-        """Make the agent of a header."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,13 +45,14 @@ class Session:
     Progress is shown to `observer`, and kept in `folder`.
     `log` is the run log up to where this sitting's own work begins. `guard` is called before each
     tick is written, and raises what forbids it. `notice` is told what a person should know.
-    `live_max` is how many worlds may be live at once, if that is less than the study asks for.
+    `live_max` is how many worlds may be live at once, if that is less than the study asks for. With
+    a `crew`, the worlds are driven in processes of their own.
     """
 
     config: RunConfig
     cells: Sequence[Cell]
     parts: Parts
-    host: ModelHost
+    host: RunHost
     registry: RunRegistry
     partitions: Partitions
     clock: Clock
@@ -76,6 +63,7 @@ class Session:
     guard: Guard = unguarded
     notice: Notice = unheard
     live_max: int = 0
+    crew: Crew | None = None
 
 
 async def conduct(session: Session) -> RunResult:
@@ -87,27 +75,30 @@ async def conduct(session: Session) -> RunResult:
 
     """
     study = session.config.study
-    live_max = session.live_max or live_asked(study)
     governor = Governor(
         session.registry,
         skew=study.skew,
         order=study.order,
-        live_max=live_max,
-        ahead=await _ahead(session) if len(session.cells) > live_max else (),
+        live_max=session.live_max or live_asked(study),
         spending=session.spending,
         log=session.log,
         notice=session.notice,
         driven=[cell.entry.world_id for cell in session.cells],
     )
-    meter, readings = _meter(session, governor), Readings(session.partitions)
+    meter = _meter(session, governor)
     loop = asyncio.get_running_loop()
+    headers = [cell.header for cell in session.cells if governor.is_open(cell.entry.world_id)]
+    crew = session.crew
     working = loop.create_task(
-        drive(
-            [cell.header for cell in session.cells if governor.is_open(cell.entry.world_id)],
-            start=_starter(session),
-            recall=_recaller(readings),
+        _drive_here(session, headers, governor)
+        if crew is None
+        else crew.work(
+            headers,
             governor=governor,
-            note_failure=failure_log(session.folder),
+            host=session.host,
+            registry=session.registry,
+            partitions=session.partitions,
+            log=session.log,
         )
     )
     asked: list[asyncio.Task[None]] = []
@@ -138,7 +129,6 @@ async def conduct(session: Session) -> RunResult:
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
-        readings.close()
     result = await governor.close(session.config.out, holds_open=session.host.holds_open)
     meter.show(last=True)
     return result
@@ -153,60 +143,39 @@ async def _obey(folder: Path, clock: Clock, finish: Callable[[], None]) -> None:
     finish()
 
 
-def _starter(session: Session) -> StartWorld:
-    personas = {persona.id: persona for persona in session.config.population.personas}
+def _workshop(session: Session) -> Workshop:
+    return Workshop(
+        parts=session.parts,
+        personas={persona.id: persona for persona in session.config.population.personas},
+        host=session.host,
+        partitions=session.partitions,
+        readings=Readings(session.partitions),
+        epoch=session.registry.epoch,
+        guard=session.guard,
+    )
+
+
+async def _drive_here(session: Session, headers: Sequence[Header], governor: Governor) -> None:
+    """Drive worlds in this process."""
+    shop = _workshop(session)
     forced = forced_until(session.log)
 
     async def start(header: Header) -> WorldRun:
-        world, agent = session.parts.world(header), session.parts.agent(header)
-        partition = await _partition(session, header)
-        return WorldRun(
-            header=header,
-            personas=personas,
-            world=world,
-            agent=agent,
-            partition=partition,
-            host=session.host,
-            forced_until=forced.get(header.world_id, -1),
-            guard=session.guard,
+        world_id = header.world_id
+        return await shop.start(
+            header, session.registry.witnesses[world_id], forced.get(world_id, -1)
         )
 
-    return start
-
-
-async def _partition(session: Session, header: Header) -> Partition:
-    world_id, epoch = header.world_id, session.registry.epoch
-    if await session.partitions.has(world_id):
-        witness = session.registry.witnesses[world_id]
-        return await session.partitions.open(world_id, epoch, witness)
-    partition = await session.partitions.create(header, epoch)
-    crashpoint("partition.born")
-    return partition
-
-
-async def _ahead(session: Session) -> frozenset[str]:
-    """Name the worlds whose record goes further than what is noted of it: it was not read yet."""
-    witnesses, reading = session.registry.witnesses, session.partitions.read()
-
-    def is_ahead(world_id: str) -> bool:
-        head, witness = reading.head(world_id), witnesses[world_id]
-        return head is not None and (witness is None or witness.seq < head.seq)
-
-    def look() -> frozenset[str]:
-        return frozenset(name for name in witnesses if is_ahead(name))
-
     try:
-        return await asyncio.to_thread(look)
+        await drive(
+            headers,
+            start=start,
+            recall=shop.recall,
+            governor=governor,
+            note_failure=failure_log(session.folder),
+        )
     finally:
-        reading.close()
-
-
-def _recaller(readings: Readings) -> RecallWorld:
-    async def recall(world: WorldRun) -> TickReport:
-        async with readings.lent(world.header.world_id) as reading:
-            return await world.recall(reading)
-
-    return recall
+        shop.readings.close()
 
 
 def _meter(session: Session, governor: Governor) -> Meter:

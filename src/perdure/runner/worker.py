@@ -84,7 +84,12 @@ async def _drive_one(
         await world.begin()
         # A world that was paused before its first tick has a record, too.
         if world.partition.head.seq >= 0:
-            await governor.world_recalled(await recall(world))
+            report = await recall(world)
+            if report.tick < 0:
+                await governor.world_recalled(report)
+            else:
+                await governor.world_recalled(await world.settle(report))
+                await world.give_up(report.tick)
         await _ticks(world, governor)
         await world.partition.finish()
     except Exception as error:
@@ -124,3 +129,11 @@ async def _pause(world: WorldRun, paused: TickPaused, governor: GovernorPort) ->
         head = await world.pause(paused)
         crashpoint("pause.after-append")
         await governor.pause_recorded(world.header.world_id, head)
+
+
+if __name__ == "__main__":
+    import sys
+
+    from perdure.runner.workplace import main
+
+    main(sys.argv[1:])

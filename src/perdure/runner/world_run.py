@@ -24,8 +24,9 @@ from perdure.records.outcome import Outcome, Scored, TurnDone, TurnFailed
 from perdure.records.persona import Persona
 from perdure.records.presentation import Need, NeedAnswer, Plan, TurnJob, WorldDelta
 from perdure.records.registry import WorldDiverged
+from perdure.records.request import CallKey
 from perdure.records.scenario import Header
-from perdure.runner.bill import Bill, followed_by
+from perdure.runner.bill import Bill
 from perdure.runner.calls import TickCalls, TickModels
 from perdure.runner.carried import Carried
 from perdure.runner.compose import TickResult, compose, pause
@@ -39,9 +40,10 @@ from perdure.runner.endings import (
     theirs,
 )
 from perdure.runner.ladder import recorded
-from perdure.runner.past import PastTick, Watched, past_ticks
+from perdure.runner.past import PastTick, past_ticks
 from perdure.runner.port import ModelHost, TickOpened, TickPaused, TickReport
 from perdure.runner.quorum import shortfall, unanswered
+from perdure.runner.tally import Tally, settled
 from perdure.trace.port import Partition, Reading
 from perdure.trace.rungs import Rungs
 from perdure.world import World, check_delta
@@ -88,6 +90,8 @@ class WorldRun:
         self._header_hash = hash_hex(header)
         self._carried = Carried(header, personas)
         self._rungs: Rungs = ()
+        # Of the last tick of the record, as far as that was lived through again.
+        self._last_calls: set[CallKey] = set()
 
     async def begin(self) -> None:
         """Build the world and the agent from the header.
@@ -118,22 +122,30 @@ class WorldRun:
 
     def _recall(self, reading: Reading, before: int | None) -> TickReport:
         world_id = self.header.world_id
-        report = TickReport(world_id=world_id, tick=-1, head=self.partition.head)
         done = self.partition.head.tick == self.header.scenario.horizon - 1
-        bill = Bill()
-        watched = Watched(reading.events(world_id))
-        for past in past_ticks(watched, partial(reading.blob, world_id)):
+        tally = Tally(world_id, self.partition.head)
+        diverged: WorldDiverged | None = None
+        events = tally.watched(reading.events(world_id))
+        for past in past_ticks(events, partial(reading.blob, world_id)):
             if past.tick == before:
                 break
-            diverged = report.diverged
             if not done:
                 found = self._step_again(past)
                 diverged = diverged or found
                 self._carried.relive(past)
-            bill.add(past.costs)
-            report = msgspec.structs.replace(followed_by(report, past), diverged=diverged)
-        self._rungs = watched.rungs
-        return bill.on(msgspec.structs.replace(report, rungs=self._rungs))
+            tally.add(past)
+        self._rungs, self._last_calls = tally.rungs, tally.last_calls
+        return msgspec.structs.replace(tally.report(), diverged=diverged)
+
+    async def settle(self, report: TickReport) -> TickReport:
+        """Add to the report of a recall what its last tick is still to be charged with.
+
+        Raises:
+            DamagedRecordError: what the journal holds of the tick is not what was written.
+            StorageError: storage failed.
+
+        """
+        return await settled(self._host, report, self._last_calls)
 
     def _step_again(self, past: PastTick) -> WorldDiverged | None:
         """Step through a recorded tick again; give the first difference, if it may be one."""

@@ -66,19 +66,19 @@ def torn_tick() -> None:
 
 def witness_first() -> None:
     """Witness a tick before it is appended."""
-    append, create = PartitionWriter.append, session._partition
+    append, make = PartitionWriter.append, session._workshop
     registries: list[Registry] = []
 
-    async def noted(found: Any, header: Any) -> Any:
+    def noted(found: Any) -> Any:
         registries.append(found.registry)
-        return await create(found, header)
+        return make(found)
 
     async def witnessed(self: PartitionWriter, batch: Batch, **more: Any) -> Head:
         name = self._file._database.path.stem
         await registries[-1].witness(name, seal(self.head, batch).head)
         return await append(self, batch, **more)
 
-    put(session, "_partition", noted)
+    put(session, "_workshop", noted)
     put(PartitionWriter, "append", witnessed)
 
 

@@ -1,0 +1,465 @@
+"""Worlds in worker processes: the same digests, each one's fault its own, and stops that are clean.
+
+On real processes and a real server; each test says which promise it is about.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import fcntl
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from tests.crash.test_run_kills import environment
+from tests.crash.watching_server import WatchingServer
+from tests.crash.worker_client import config_of
+
+from perdure import runner
+from perdure.analysis.ledger import build_ledger
+from perdure.base.clock import SystemClock
+from perdure.base.errors import (
+    EXIT_DONE,
+    EXIT_MOVED,
+    EXIT_SOME_FAILED,
+    EXIT_STOPPED,
+    EXIT_STORAGE,
+    HeldError,
+    MovedError,
+)
+from perdure.records.fingerprint import Code
+from perdure.records.registry import RunClosed, RunState, WorldState
+from perdure.records.result import RunResult
+from perdure.runner import assembly, worker_process
+from perdure.runner.config import workers_by_default
+from perdure.runner.worker_process import manner
+from perdure.trace.reader import RunReader
+from perdure.trace.verify import verify
+from perdure.trace.workers_lock import WORKERS_LOCK_NAME, WorkersLock, wait_for_workers
+
+CLIENT = Path(__file__).parents[1] / "crash" / "worker_client.py"
+ROOT = Path(__file__).parents[2]
+SMALL = {"seeds": [1], "personas": 6}
+STARTED: list[subprocess.Popen[str]] = []
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[WatchingServer]:
+    """Give one server to all runs."""
+    with WatchingServer(latency_s=(0.001, 0.01)) as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_running() -> Iterator[None]:
+    """End whatever a test that failed leaves behind."""
+    yield
+    while STARTED:
+        process = STARTED.pop()
+        process.kill()
+        process.communicate()
+
+
+def start(server: WatchingServer, out: Path, /, **options: Any) -> subprocess.Popen[str]:
+    """Start a run in a program of its own; `crash_at` arms a crash point there."""
+    crash_at = options.pop("crash_at", "")
+    process = subprocess.Popen(
+        [sys.executable, str(CLIENT), server.base_url, str(out), json.dumps(options)],
+        cwd=ROOT,
+        env={**environment(), "PERDURE_CRASH_AT": crash_at},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    STARTED.append(process)
+    return process
+
+
+def end(process: subprocess.Popen[str]) -> tuple[int, dict[str, Any]]:
+    """Wait for a program; give its exit status and what it said."""
+    said, errors = process.communicate(timeout=100)
+    assert "Traceback" not in errors, errors
+    return process.returncode, json.loads(said)
+
+
+def run(server: WatchingServer, out: Path, /, **options: Any) -> tuple[int, dict[str, Any]]:
+    """Run to the end."""
+    return end(start(server, out, **options))
+
+
+def digests(said: dict[str, Any]) -> dict[str, str]:
+    """Give the digest of each world that is completed."""
+    return {
+        name: world["digest"]
+        for name, world in said["worlds"].items()
+        if world["state"] == WorldState.COMPLETED
+    }
+
+
+def workers_of(pid: int) -> list[int]:
+    """List the live children of a process."""
+    text = "".join(path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/children"))
+    return [int(child) for child in text.split()]
+
+
+def test_twelve_cells_have_the_same_digests_on_four_workers_on_one_and_in_process(
+    server: WatchingServer, tmp_path: Path
+):
+    """P4: in which process a world is driven, and with how many others, changes nothing."""
+    ended = [run(server, tmp_path / f"{n}", personas=8, workers=n) for n in (0, 1, 4)]
+    assert [status for status, _ in ended] == [EXIT_DONE] * 3
+    here, one, four = (digests(said) for _, said in ended)
+    assert len(here) == 12
+    assert here == one == four
+
+
+@pytest.mark.timeout(180)
+def test_each_worlds_fault_is_its_own(server: WatchingServer, tmp_path: Path):
+    """P10: raising, leaving the interpreter, spinning, waiting for ever, spoiling the line."""
+    cells = ["calm", "raises", "exits", "mild", "hangs", "sleeps", "spoils"]
+    status, alone = run(server, tmp_path / "alone", cells=["calm", "mild"])
+    assert status == EXIT_DONE
+    out = tmp_path / "run"
+    status, said = run(server, out, cells=cells, workers=2, step_limit_s=8.0, personas=12)
+    assert status == EXIT_SOME_FAILED
+    with RunReader.open(out) as reader:
+        worlds = {one.scenario: said["worlds"][one.world_id] for one in reader.worlds}
+    assert worlds["calm"]["digest"] in digests(alone).values()
+    assert len(digests(said)) == 2
+    for name, cause in {
+        "raises": r"ZeroDivisionError: the town is gone",
+        "exits": r"ended with exit status 3, for the third time",
+        "spoils": r"for the third time",
+        "hangs": r"gave no word for 8 s",
+        "sleeps": r"gave no word for 8 s",
+    }.items():
+        assert worlds[name]["state"] == "failed"
+        # What spoils its line may close the tick before it is ended for that.
+        assert worlds[name]["tick"] in ({2, 3} if name == "spoils" else {2})
+        assert re.search(r"tick [34]", worlds[name]["cause"])
+        assert re.search(cause, worlds[name]["cause"]), worlds[name]
+    assert verify(out).is_sound
+
+
+def test_a_world_that_eats_memory_is_named_and_the_others_complete(
+    server: WatchingServer, tmp_path: Path
+):
+    """P10: with a limit on memory, whoever is over it ends alone, even beside others."""
+    # Long enough that the others have to wait for it.
+    cells = {"cells": ["calm", "eats", "mild"], "ticks": 10, "personas": 6}
+    out = tmp_path / "run"
+    status, said = run(server, out, **cells, workers=1, worker_bytes=1_500_000_000)
+    assert status == EXIT_SOME_FAILED
+    with RunReader.open(out) as reader:
+        worlds = {one.scenario: said["worlds"][one.world_id] for one in reader.worlds}
+    assert worlds["eats"]["state"] == "failed"
+    assert "MemoryError" in worlds["eats"]["cause"]
+    assert len(digests(said)) == 2
+    assert "ran out of the memory" in said["said"][0]
+
+
+def test_a_busy_step_makes_no_call_of_another_world_time_out(
+    server: WatchingServer, tmp_path: Path
+):
+    """A step of some seconds beside calls that may take one: nothing fails, nothing is retried."""
+    limits = {"attempt_timeout_s": 1.0, "deadline_s": 2.0, "retries_max": 0}
+    begun = len(server.asked)
+    cells = ["calm", "busy", "mild"]
+    status, said = run(server, tmp_path / "run", cells=cells, workers=1, endpoint=limits)
+    assert status == EXIT_DONE, said
+    with RunReader.open(tmp_path / "run") as reader:
+        outcomes = list(reader.outcomes.values())
+    assert sum(one.turns_failed for one in outcomes) == 0
+    assert sum(one.calls for one in outcomes) == len(server.asked) - begun
+
+
+@pytest.mark.parametrize(
+    "point", ["partition.born", "tick.opened:2", "tick.before-append:2", "tick.after-append"]
+)
+def test_a_worker_that_dies_again_and_again_loses_nothing(
+    server: WatchingServer, tmp_path: Path, point: str
+):
+    """P3, P4: at each of these instants, in every process; a tick that is closed is progress.
+
+    Between a tick's append and its telling, too: it is then charged by whoever comes after.
+    """
+    cells = {"cells": ["calm", "mild"], "ticks": 4, "personas": 6}
+    _, whole = run(server, tmp_path / "whole", **cells)
+    begun = len(server.asked)
+    status, said = run(server, tmp_path / "run", **cells, workers=2, crash_at=point)
+    assert status == EXIT_DONE, said
+    assert digests(said) == digests(whole)
+    assert said["said"]
+    report = verify(tmp_path / "run")
+    assert report.is_sound, report.every_finding
+    with RunReader.open(tmp_path / "run") as reader:
+        calls = sum(one.calls for one in reader.outcomes.values())
+        assert reader.log[-1] == RunClosed(state=RunState.COMPLETED, exit_status=0)
+        assert build_ledger(reader).total.amount == said["cost"] == whole["cost"]
+    assert calls == len(server.asked) - begun
+
+
+def test_calls_in_flight_of_a_dead_worker_come_to_their_end_and_are_used(tmp_path: Path):
+    """P3: whoever comes after waits for them; none is made again, however long they take."""
+    with WatchingServer(latency_s=(4.0, 4.0)) as slow:
+        out = tmp_path / "run"
+        process = start(slow, out, cells=["calm"], ticks=2, personas=3, workers=1)
+        while not slow.asked:
+            assert process.poll() is None
+            time.sleep(0.005)  # noqa: TID251 - a real process is waited for
+        (worker,) = workers_of(process.pid)
+        os.kill(worker, signal.SIGKILL)
+        status, said = end(process)
+        assert status == EXIT_DONE, said
+        (told,) = said["said"]
+        assert "killed by SIGKILL" in told
+        assert "its world goes on" in told
+        assert len(slow.asked) == len({one.key for one in slow.asked})
+
+
+def test_a_world_whose_process_always_dies_fails_and_is_taken_up_by_the_next_sitting(
+    server: WatchingServer, tmp_path: Path
+):
+    """Three strikes end a sitting's patience, not the run's."""
+    cells = {"cells": ["calm", "mild"], "ticks": 4, "personas": 6}
+    out = tmp_path / "run"
+    status, said = run(server, out, **cells, workers=2, crash_at="tick.before-append")
+    assert status == EXIT_SOME_FAILED
+    causes = [world["cause"] for world in said["worlds"].values()]
+    assert all("killed by SIGKILL" in cause and "third time" in cause for cause in causes)
+    status, said = run(server, out, **cells, workers=2)
+    assert status == EXIT_DONE, said
+    assert len(digests(said)) == 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stop_finishes_the_open_ticks_in_the_workers(
+    server: WatchingServer, tmp_path: Path, number: signal.Signals
+):
+    """Even if the signal reaches every process, as a service manager sends it."""
+    begun = len(server.asked)
+    process = start(server, tmp_path / "run", personas=16, workers=2, seeds=[1])
+    while len(server.asked) < begun + 40:
+        assert process.poll() is None
+        time.sleep(0.005)  # noqa: TID251 - a real process is waited for
+    for pid in [*workers_of(process.pid), process.pid]:
+        os.kill(pid, number)
+    status, said = end(process)
+    assert status == EXIT_STOPPED, said
+    assert said["said"] == []
+    with RunReader.open(tmp_path / "run") as reader:
+        calls = sum(one.calls for one in reader.outcomes.values())
+    assert calls == len(server.asked) - begun
+    assert verify(tmp_path / "run").is_sound
+    status, said = run(server, tmp_path / "run", personas=16, workers=1, seeds=[1])
+    assert status == EXIT_DONE, said
+
+
+def test_a_second_stop_cuts_and_leaves_no_worker(tmp_path: Path):
+    """Who cannot wait is not kept waiting, and nothing stays behind."""
+    with WatchingServer(latency_s=(60.0, 60.0)) as slow:
+        process = start(slow, tmp_path / "run", **SMALL, workers=2)
+        while not slow.asked:
+            assert process.poll() is None
+            time.sleep(0.005)  # noqa: TID251 - a real process is waited for
+        workers = workers_of(process.pid)
+        assert workers
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)  # noqa: TID251 - a real process is waited for
+        process.send_signal(signal.SIGINT)
+        status, said = end(process)
+    assert status == EXIT_STOPPED, said
+    assert "stopped at once" in said["error"]
+    assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
+
+
+def test_a_stop_request_in_the_folder_reaches_worlds_in_workers(
+    server: WatchingServer, tmp_path: Path
+):
+    """`perdure stop`: open ticks are finished, exit 75."""
+    begun = len(server.asked)
+    process = start(server, tmp_path / "run", personas=16, workers=2)
+    while len(server.asked) < begun + 40:
+        assert process.poll() is None
+        time.sleep(0.005)  # noqa: TID251 - a real process is waited for
+    (tmp_path / "run" / "stop").touch()
+    status, said = end(process)
+    assert status == EXIT_STOPPED, said
+
+
+def test_workers_work_where_an_event_loop_is_running(server: WatchingServer, tmp_path: Path):
+    """A notebook may have them, too."""
+    config = config_of(server.base_url, str(tmp_path / "run"), **SMALL, workers=2)
+
+    async def notebook() -> RunResult:
+        return runner.run(config)
+
+    assert asyncio.run(notebook()).exit_status == EXIT_DONE
+
+
+def test_a_worker_takes_no_world_if_it_would_run_other_code(
+    server: WatchingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """P6: what it has loaded is held against the run's fingerprint first; exit 78, named."""
+    crew = assembly._crew
+
+    def moved(sitting: Any, past: Any, epoch: int) -> Any:
+        engine = dict(past.code.engine)
+        name = "perdure.runner.world_run"
+        engine[name] = Code(text=f"{engine[name].text}\nX = 1\n")
+        code = msgspec.structs.replace(past.code, engine=engine)
+        return crew(sitting, dataclasses.replace(past, code=code), epoch)
+
+    monkeypatch.setattr(assembly, "_crew", moved)
+    config = config_of(server.base_url, str(tmp_path / "run"), **SMALL, workers=2)
+    result = runner.run(config)
+    assert result.exit_status == EXIT_MOVED
+    assert "perdure.runner.world_run" in result.cause
+    assert all(world.tick == -1 for world in result.worlds)
+    assert list((tmp_path / "run" / "worlds").iterdir()) == []
+
+
+def test_code_that_moves_in_the_governing_process_stops_the_run_too(
+    server: WatchingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """P6: it decides the plan and asks the models; no tick is opened after that."""
+    make = assembly._crew
+
+    def guarded(*given: Any) -> Any:
+        crew = make(*given)
+        assert crew is not None
+
+        def look() -> None:
+            raise MovedError("The code of this run changed.", moved=("engine",))
+
+        crew._guard = look
+        return crew
+
+    monkeypatch.setattr(assembly, "_crew", guarded)
+    config = config_of(server.base_url, str(tmp_path / "run"), **SMALL, workers=2)
+    begun = len(server.asked)
+    assert runner.run(config).exit_status == EXIT_MOVED
+    assert len(server.asked) == begun
+
+
+def test_where_no_process_can_be_started_the_run_says_so(
+    server: WatchingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Its worlds are left as they are, and can go on later."""
+
+    def refused(_end: int) -> Any:
+        raise OSError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(worker_process, "_start", refused)
+    config = config_of(server.base_url, str(tmp_path / "run"), **SMALL, workers=2)
+    result = runner.run(config)
+    assert result.exit_status == EXIT_STORAGE
+    assert "No worker can be started (Resource temporarily unavailable)" in result.cause
+
+
+def test_workers_that_end_before_they_take_a_world_are_not_started_for_ever(
+    server: WatchingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """P11: after three in a row the worlds have failed, and say why."""
+
+    def useless(_end: int) -> subprocess.Popen[bytes]:
+        return subprocess.Popen([sys.executable, "-c", "raise SystemExit(9)"])
+
+    monkeypatch.setattr(worker_process, "_start", useless)
+    config = config_of(server.base_url, str(tmp_path / "run"), **SMALL, workers=1)
+    result = runner.run(config)
+    assert result.exit_status == EXIT_SOME_FAILED
+    causes = {world.cause for world in result.worlds}
+    assert causes == {
+        (
+            "No worker comes to drive it: three processes in a row ended with exit status 9 before "
+            "that."
+        )
+    }
+
+
+def test_a_run_is_not_taken_over_while_a_worker_of_before_is_left(
+    server: WatchingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """P7: exit 73, naming the lock and who holds it, before anything is opened."""
+    out = tmp_path / "run"
+    out.mkdir()
+    quickly = partial(wait_for_workers, limit_s=0.3)
+    monkeypatch.setattr(assembly, "wait_for_workers", quickly)
+    config = config_of(server.base_url, str(out), **SMALL)
+    share = WorkersLock.share(out)
+    try:
+        with pytest.raises(HeldError, match=rf"{WORKERS_LOCK_NAME}.*process {os.getpid()}\b"):
+            runner.run(config)
+        assert not (out / "run.db").exists()
+    finally:
+        share.release()
+    assert runner.run(config).exit_status == EXIT_DONE
+
+
+def test_workers_share_the_lock_and_who_takes_over_waits(tmp_path: Path):
+    """Two workers hold it at once; whoever waits gets it when the last one is gone, not before."""
+
+    async def play() -> list[str]:
+        order = []
+        first, second = WorkersLock.share(tmp_path), WorkersLock.share(tmp_path)
+
+        async def take_over() -> None:
+            await wait_for_workers(tmp_path, SystemClock(), limit_s=20)
+            order.append("over")
+
+        waiting = asyncio.create_task(take_over())
+        for share in (first, second):
+            await asyncio.sleep(0.2)
+            order.append("released")
+            share.release()
+        await waiting
+        return order
+
+    assert asyncio.run(play()) == ["released", "released", "over"]
+    WorkersLock.share(tmp_path).release()
+
+
+def test_a_worker_gets_no_share_while_somebody_takes_over(tmp_path: Path):
+    """One that was started by a governor that is gone finds its place taken."""
+    with (tmp_path / WORKERS_LOCK_NAME).open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with pytest.raises(HeldError, match="takes over"):
+            WorkersLock.share(tmp_path)
+
+
+def test_a_worker_without_a_governor_ends_at_once():
+    """Started by nobody who is still there, it does nothing."""
+    command = [sys.executable, "-m", "perdure.runner.worker", "0", "1"]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, env=environment(), check=False)
+    assert done.returncode == 73
+
+
+def test_how_a_process_ended_is_said_in_words():
+    """A signal by its name, a status by its number, want of memory as what it is."""
+    assert manner(3) == "ended with exit status 3"
+    assert manner(71) == "ran out of the memory that it may have"
+    assert manner(-signal.SIGSEGV) == "was killed by SIGSEGV"
+    assert manner(-signal.SIGKILL).startswith("was killed by SIGKILL")
+    assert manner(-99) == "was killed by signal 99"
+
+
+def test_a_study_of_our_own_worlds_has_no_workers_unless_it_is_asked_to(tmp_path: Path):
+    """Processes cost their start; they are there for code that may do anything."""
+    ours = config_of("http://127.0.0.1:1/v1", str(tmp_path)).study
+    assert workers_by_default(ours) == 0
+    theirs = config_of("http://127.0.0.1:1/v1", str(tmp_path), cells=["a", "b", "c"]).study
+    assert workers_by_default(theirs) == min(3, os.cpu_count() or 1)
+    alone = config_of("http://127.0.0.1:1/v1", str(tmp_path), cells=["a"]).study
+    assert workers_by_default(alone) == 0

@@ -1,0 +1,67 @@
+"""Worlds that do at one tick what no world may do, each as its scenario's name says."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import threading
+import time
+from typing import Any
+
+from perdure.world import SurveyWorld
+
+TICK = 3
+BUSY_S = 3.0
+
+
+class UnrulyWorld(SurveyWorld):
+    """A survey room that goes wrong at one tick, if it is called so."""
+
+    def reset(self, header: Any) -> None:
+        """Build the room."""
+        super().reset(header)
+        self._wrong = header.scenario.id
+
+    def step(self, tick: int, *rest: Any) -> Any:
+        """Step, or go wrong."""
+        if tick == TICK:
+            self._go_wrong()
+        return super().step(tick, *rest)
+
+    def _go_wrong(self) -> None:
+        match self._wrong:
+            case "raises":
+                raise ZeroDivisionError("the town is gone")
+            case "exits":
+                os._exit(3)
+            case "hangs":
+                while True:
+                    pass
+            case "sleeps":
+                threading.Event().wait()
+            case "spoils":
+                _write_to_every_socket()
+            case "busy":
+                _be_busy()
+            case "eats":
+                _eat()
+
+
+def _write_to_every_socket() -> None:
+    for descriptor in range(3, 256):
+        with contextlib.suppress(OSError):
+            if stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+                os.write(descriptor, b"\xff" * 64)
+
+
+def _be_busy() -> None:
+    until_s = time.monotonic() + BUSY_S
+    while time.monotonic() < until_s:
+        pass
+
+
+def _eat() -> None:
+    eaten = []
+    while True:
+        eaten.append(bytearray(1 << 26))

@@ -3,8 +3,8 @@
     python worker_client.py BASE_URL OUT OPTIONS
 
 OPTIONS is JSON: `workers`, `cells` (the scenarios by name, default twelve worlds in four scenarios
-and three seeds), `budget`, `order`, and further fields of the run's configuration. Says how each
-world ended, as JSON, and exits with the run's status.
+and three seeds), `order`, `live`, `budget`, and further fields of the run's configuration. Says how
+each world ended, as JSON, and exits with the run's status.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from perdure import runner
 from perdure.base.errors import PerdureError
 from perdure.records.budget import Budget
 from perdure.records.scenario import ModelPin
-from perdure.records.study import Endpoint, ModelSpec
+from perdure.records.study import Endpoint, ModelSpec, Order
 from perdure.records.usage import Price
 from perdure.runner.config import RunConfig
 
@@ -55,6 +55,8 @@ def config_of(base_url: str, out: str, **options: Any) -> RunConfig:
         out=out,
         study_path=str(UNRULY),
         budget=budget,
+        order=Order(options.pop("order", "breadth")),
+        live=options.pop("live", 0),
         **options.pop("study", {}),
     )
     spec = ModelSpec(

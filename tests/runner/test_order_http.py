@@ -26,7 +26,9 @@ TICKS = 8
 PRICE = Price(input_fresh=INPUT * 1_000_000, output=OUTPUT * 1_000_000)
 
 
-def config_of(server: BillingServer, out: Path, budget: Budget, **way: Any) -> RunConfig:
+def config_of(
+    server: BillingServer, out: Path, budget: Budget, *, workers: int, **way: Any
+) -> RunConfig:
     """Make a study of six cells in which everybody acts at every tick."""
     scenario = {
         "horizon": TICKS,
@@ -46,17 +48,21 @@ def config_of(server: BillingServer, out: Path, budget: Budget, **way: Any) -> R
     pin, reached = ModelPin(provider="http", model="test-model"), Endpoint(base_url=server.base_url)
     models = dict.fromkeys(("tier_a", "tier_b"), ModelSpec(pin=pin, endpoint=reached, price=PRICE))
     return RunConfig(
-        **{**vars(config), "study": msgspec.structs.replace(config.study, models=models)}
+        **{
+            **vars(config),
+            "study": msgspec.structs.replace(config.study, models=models),
+            "workers": workers,
+        }
     )
 
 
-def ran_short(folder: Path, **way: Any) -> RunResult:
+def ran_short(folder: Path, *, workers: int, **way: Any) -> RunResult:
     """Run with three fifths of what the run costs, and room for the rest; check what it billed."""
     with BillingServer(latency_s=0.0) as server:
-        runner.run(config_of(server, folder / "whole", Budget(), **way))
+        runner.run(config_of(server, folder / "whole", Budget(), workers=workers, **way))
         whole = server.billed
         budget = Budget(amount=whole * 3 // 5, ceiling=whole, ladder=Ladder(share=0.5))
-        result = runner.run(config_of(server, folder / "short", budget, **way))
+        result = runner.run(config_of(server, folder / "short", budget, workers=workers, **way))
         assert result.exit_status == EXIT_DONE
         assert server.billed - whole == result.cost <= whole
     assert verify(folder / "short").is_sound
@@ -70,9 +76,12 @@ def ticks_of(result: RunResult, rung: Rung) -> list[int | None]:
     ]
 
 
-def test_breadth_first_every_cell_meets_its_rungs_at_the_same_tick(tmp_path: Path) -> None:
+@pytest.mark.parametrize("workers", [0, 2])
+def test_breadth_first_every_cell_meets_its_rungs_at_the_same_tick(
+    tmp_path: Path, workers: int
+) -> None:
     """P8: at 95 and at 100 %; all cells can be compared, and the result says so."""
-    result = ran_short(tmp_path)
+    result = ran_short(tmp_path, workers=workers)
     for rung in (Rung.FREEZE, Rung.SUBSAMPLE):
         (tick,) = set(ticks_of(result, rung))
         assert tick is not None
@@ -81,12 +90,13 @@ def test_breadth_first_every_cell_meets_its_rungs_at_the_same_tick(tmp_path: Pat
     assert result.comparability.unlike == ()
 
 
+@pytest.mark.parametrize("workers", [0, 2])
 @pytest.mark.parametrize("way", [{"order": Order.DEPTH, "live": 2}, {"live": 2}], ids=str)
 def test_where_cells_come_one_after_the_other_the_result_says_which_differ(
-    tmp_path: Path, way: dict[str, Any]
+    tmp_path: Path, way: dict[str, Any], workers: int
 ) -> None:
     """P8: early cells end unrestrained, later ones are restrained from their first tick."""
-    result = ran_short(tmp_path, **way)
+    result = ran_short(tmp_path, workers=workers, **way)
     frozen = ticks_of(result, Rung.FREEZE)
     assert frozen[0] is None
     assert frozen[-1] == 0

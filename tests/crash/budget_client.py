@@ -2,7 +2,8 @@
 
     python budget_client.py BASE_URL     forks such runs, as its standard input says
 
-An order to start names the folder, the budget as JSON and the calls in flight at most.
+An order to start names the folder, the budget as JSON, the calls in flight at most, and for how
+many seconds each is waited for.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ PERSONAS = 16
 PRICE = Price(input_fresh=INPUT * 1_000_000, output=OUTPUT * 1_000_000)
 
 
-def config_of(base_url: str, out: str, budget: str = "{}", in_flight: str = "64") -> RunConfig:
+def config_of(
+    base_url: str, out: str, budget: str = "{}", in_flight: str = "64", attempt_s: str = "1"
+) -> RunConfig:
     """Make the study of the run."""
     scenario = {
         "horizon": TICKS,
@@ -37,8 +40,8 @@ def config_of(base_url: str, out: str, budget: str = "{}", in_flight: str = "64"
     reached = Endpoint(
         base_url=base_url,
         concurrency_max=int(in_flight),
-        attempt_timeout_s=1.0,
-        deadline_s=3.0,
+        attempt_timeout_s=float(attempt_s),
+        deadline_s=3 * float(attempt_s),
         retries_max=2,
     )
     pin = ModelPin(provider="http", model="test-model")

@@ -12,14 +12,15 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.crash.telling import tell
+from tests.support.gate import Gate, gate, has_taken
 from tests.support.golden import (
     STUDIES,
     GoldenServer,
@@ -36,7 +37,6 @@ from perdure.population import load_study
 from perdure.records.registry import RunOpened, TickDiscarded
 from perdure.runner.config import RunConfig
 from perdure.runner.history import History
-from perdure.testing.exchange import SeenRequest
 from perdure.trace.reader import RunReader
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,8 +44,6 @@ FULL = os.environ.get("PERDURE_CRASH") == "full"
 RACES = 1_200 if FULL else 54
 RUN_RACES = 20 if FULL else 2
 RUNS = 6
-# So slow that no run comes to its end before the others have been turned away.
-SHUT_S = 3.0
 
 
 def race(*arguments: str) -> dict[str, Any]:
@@ -90,21 +88,11 @@ def test_the_races_catch_a_planted_bug(plant: str) -> None:
 
 
 class Gated(GoldenServer):
-    """An endpoint that says at once that it is there, and is very slow while its gate is shut."""
+    """An endpoint that says at once that it is there, and whose replies can be held."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        self.is_shut = False
-        self.open_s = 0.0
-        fault = self._faults
-        assert callable(fault)
-
-        def see(seen: SeenRequest) -> str | None:
-            # Asked before every answer, on the server's own loop.
-            self.latency_s = 0.0 if seen.index < 0 else SHUT_S if self.is_shut else self.open_s
-            return fault(seen)
-
-        self.play(see)
+    def shut(self, let: int) -> AbstractContextManager[Gate]:
+        """Hold the replies to all but the next so many calls."""
+        return gate(self, let, beside=self.fault)
 
 
 @pytest.fixture
@@ -146,18 +134,20 @@ def test_of_many_commands_one_runs(place: Path, server: Gated) -> None:
         governors = 1
         if number % 2:
             # The folder holds what a killed run left, its lock file and note included.
-            killed = begin(place, out)
-            _after(calls // 2, server, killed)
-            killed.kill()
-            killed.communicate()
+            with server.shut(calls // 2) as shut:
+                killed = begin(place, out)
+                _when_held(shut, killed)
+                killed.kill()
+                killed.communicate()
             governors = 2
-        server.is_shut = True
         before = server.calls
-        racing = [begin(place, out) for _ in range(RUNS)]
-        opening = threading.Thread(target=_open_when_alone, args=(racing, server))
-        opening.start()
-        said = [process.communicate(timeout=100) for process in racing]
-        opening.join()
+        # No run comes to its end before the others have been turned away.
+        with server.shut(0) as shut:
+            racing = [begin(place, out) for _ in range(RUNS)]
+            while sum(process.poll() is None for process in racing) > 1:
+                time.sleep(0.02)  # noqa: TID251 - real processes are waited for
+            shut.open()
+            said = [process.communicate(timeout=100) for process in racing]
         ended = [process.returncode for process in racing]
         assert sorted(ended) == [0] + [73] * (RUNS - 1), said
         winner = racing[ended.index(0)]
@@ -171,15 +161,17 @@ def test_of_many_commands_one_runs(place: Path, server: Gated) -> None:
     tell(f"races of {RUNS} commands: {RUN_RACES}, each with one that ran")
 
 
-def _open_when_alone(racing: list[subprocess.Popen[str]], server: Gated) -> None:
-    while sum(process.poll() is None for process in racing) > 1:
-        time.sleep(0.02)  # noqa: TID251 - real processes are waited for
-    server.is_shut = False
+def _when_held(shut: Gate, process: subprocess.Popen[str]) -> None:
+    wait_until(lambda: shut.held > 0, process)
+    assert process.poll() is None, process.communicate()
 
 
-def _after(calls: int, server: Gated, process: subprocess.Popen[str]) -> None:
-    seen = server.calls + calls
-    wait_until(lambda: server.calls >= seen, process)
+def _pause(shut: Gate, process: subprocess.Popen[str]) -> None:
+    """Ask a run to stop, and let go on what it has open once it knows."""
+    _when_held(shut, process)
+    process.send_signal(signal.SIGINT)
+    wait_until(lambda: has_taken(process, signal.SIGINT), process)
+    shut.open()
 
 
 @pytest.mark.parametrize("end", ["killed", "paused", "completed"])
@@ -188,24 +180,28 @@ def test_what_happens_between_looking_and_holding_is_seen(
     place: Path, server: Gated, monkeypatch: pytest.MonkeyPatch, end: str, *, begun: bool
 ) -> None:
     """Who looked at a folder before another had its turn there sees what became of it."""
-    server.open_s = 0.02
     out = place / "run"
     half = 40
     if begun:
-        first = begin(place, out)
-        _after(half, server, first)
-        first.send_signal(signal.SIGINT)
-        assert first.wait(100) == 75
-        first.communicate()
+        with server.shut(half) as shut:
+            first = begin(place, out)
+            _pause(shut, first)
+            said = first.communicate(timeout=100)
+        assert first.returncode == 75, said
     real = perdure.runner.history.look_back
 
     def late(config: RunConfig, *, now_s: float) -> History:
         found = real(config, now_s=now_s)
-        other = begin(place, out)
-        if end != "completed":
-            _after(half // 2, server, other)
-            other.send_signal(signal.SIGKILL if end == "killed" else signal.SIGINT)
-        said = other.communicate(timeout=100)
+        with server.shut(half // 2) as shut:
+            other = begin(place, out)
+            if end == "killed":
+                _when_held(shut, other)
+                other.kill()
+            elif end == "paused":
+                _pause(shut, other)
+            else:
+                shut.open()
+            said = other.communicate(timeout=100)
         assert other.returncode == {"killed": -9, "paused": 75, "completed": 0}[end], said
         return found
 

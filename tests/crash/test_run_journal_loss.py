@@ -58,9 +58,12 @@ class Left:
         self.name = name
         standing = runs.ask("status").document
         amount, closed = int(standing["cost"]), int(standing["ticks_closed"])
-        # What each of its open ticks is taken to have cost: the mean of the closed ones.
+        # What each of its open ticks is taken to have cost: the mean of those noted as closed.
         self.estimate = -(-amount // closed)
-        self.live = sum(0 <= world["tick"] < world["horizon"] - 1 for world in standing["worlds"])
+        # Which may be open is told by the records: a tick may be there that was not noted any more.
+        with RunReader.open(runs.disk.run) as reader:
+            heads = [(world.horizon, reader.head(world.world_id)) for world in reader.worlds]
+        self.live = sum(head is not None and head.tick < horizon - 1 for horizon, head in heads)
         self.folder = runs.disk.put_away(name)
         self.asked = Counter(runs.asked)
 

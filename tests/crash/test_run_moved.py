@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from tests.crash.watching_server import WatchingServer
+from tests.support.gate import gate
 from tests.support.sample_study import PEOPLE, SAMPLE
 
 from perdure.trace.verify import verify
@@ -116,9 +117,8 @@ def wait_for(is_so: Callable[[], bool], process: subprocess.Popen[str]) -> None:
         time.sleep(0.005)  # noqa: TID251 - a real process is waited for
 
 
-def kill_at(calls: int, server: WatchingServer, process: subprocess.Popen[str]) -> None:
-    """Kill a run after so many calls."""
-    wait_for(lambda: len(server.asked) >= calls, process)
+def kill(process: subprocess.Popen[str]) -> None:
+    """Kill a run."""
     process.kill()
     assert end(process) == (-signal.SIGKILL, "")
 
@@ -141,11 +141,13 @@ def test_the_study_s_own_code_is_edited_while_it_runs(
 ):
     """An edited plug-in, or a module that it imports, is refused by name; undone, it goes on."""
     out, source = tmp_path / "run", study.with_name(f"{name}.py")
-    process = start(server, study, out, ROOT / "src")
-    wait_for(lambda: len(server.asked) >= 10, process)
-    whole = source.read_text()
-    edit(source, "return ", "return None or ")
-    kill_at(20, server, process)
+    with gate(server, 20, beside=server.arrive) as shut:
+        process = start(server, study, out, ROOT / "src")
+        wait_for(lambda: len(server.asked) >= 10, process)
+        whole = source.read_text()
+        edit(source, "return ", "return None or ")
+        wait_for(lambda: shut.held > 0, process)
+        kill(process)
     asked = len(server.asked)
     for _ in range(2):
         status, said = end(start(server, study, out, ROOT / "src"))
@@ -162,18 +164,22 @@ def test_the_engine_is_edited_while_it_runs(server: WatchingServer, study: Path,
     engine = tmp_path / "engine"
     shutil.copytree(ROOT / "src", engine, ignore=shutil.ignore_patterns("__pycache__"))
     out, scoring = tmp_path / "run", engine / "perdure" / "elicitation" / "closed_choice.py"
-    process = start(server, study, out, engine)
-    wait_for(lambda: len(server.asked) >= 10, process)
-    whole = scoring.read_text()
-    append(scoring, "\nNEW = 1\n")
-    kill_at(20, server, process)
+    with gate(server, 20, beside=server.arrive) as shut:
+        process = start(server, study, out, engine)
+        wait_for(lambda: len(server.asked) >= 10, process)
+        whole = scoring.read_text()
+        append(scoring, "\nNEW = 1\n")
+        wait_for(lambda: shut.held > 0, process)
+        kill(process)
     status, said = end(start(server, study, out, engine))
     assert status == 78
     assert "engine (perdure.elicitation.closed_choice)" in said
     scoring.write_text(whole + "\n# A remark changes nothing.\n")
     append(engine / "perdure" / "cli" / "tables.py", "\nNEW = 1\n")
-    process = start(server, study, out, engine)
-    kill_at(40, server, process)
+    with gate(server, 20, beside=server.arrive) as shut:
+        process = start(server, study, out, engine)
+        wait_for(lambda: shut.held > 0, process)
+        kill(process)
     append(engine / "perdure" / "inference" / "http" / "retry_after.py", "\nNEW = 1\n")
     status, said = end(start(server, study, out, engine))
     assert status == 0
@@ -189,13 +195,14 @@ def test_code_is_edited_after_it_was_looked_at_and_before_it_is_loaded(
     out, folder = tmp_path / "run", study.parent
     world = folder / "own_world.py"
     world.write_text(WAITING)
-    process = start(server, study, out, ROOT / "src")
-    wait_for((folder / "begun").exists, process)
-    edit(folder / f"{name}.py", "return ", "return None or ")
-    (folder / "go").touch()
-    wait_for(lambda: len(server.asked) >= 10 or process.poll() is not None, process)
-    process.kill()
-    status, said = end(process)
+    with gate(server, 10, beside=server.arrive) as shut:
+        process = start(server, study, out, ROOT / "src")
+        wait_for((folder / "begun").exists, process)
+        edit(folder / f"{name}.py", "return ", "return None or ")
+        (folder / "go").touch()
+        wait_for(lambda: shut.held > 0 or process.poll() is not None, process)
+        process.kill()
+        status, said = end(process)
     if status == -signal.SIGKILL:
         status, said = end(start(server, study, out, ROOT / "src"))
     assert status == 78

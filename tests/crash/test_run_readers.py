@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import pytest
 from tests.crash.test_run_kills import ROOT, Forks, digests, environment
 from tests.crash.watching_server import WatchingServer
+from tests.support.gate import gate
 
 from perdure.base.chance import Stream
 from perdure.trace.reader import RunReader
@@ -46,6 +47,12 @@ class Reader:
                 stdout=out,
                 stderr=subprocess.PIPE,
             )
+
+    def has_read(self, command: str, times: int) -> bool:
+        """Say whether it has been told so often by a command, or has ended."""
+        told = self._notes.read_text().splitlines()
+        many = sum(line.startswith(f'["{command}"') for line in told) >= times
+        return many or self.process.poll() is not None
 
     def end(self) -> list[tuple[str, int, dict[str, Any]]]:
         """Have it end after the command it is at; give every command, its status, its document."""
@@ -146,8 +153,14 @@ def test_a_run_that_is_read_without_a_pause(  # noqa: PLR0917 - fixtures
 ):
     """Every command answers at every moment of a live run, and the run ends as if unread."""
     out, asked = tmp_path / "run", len(server.asked)
-    begin(forks, out)
-    readers += [Reader(out, tmp_path / f"read{place}", some) for place, some in enumerate(ALL)]
+    # It does not end before it has been read some times.
+    with gate(server, whole.asked // 2, beside=server.arrive):
+        begin(forks, out)
+        readers += [Reader(out, tmp_path / f"read{place}", some) for place, some in enumerate(ALL)]
+        while not all(
+            reader.has_read(some[0], 3) for reader, some in zip(readers, ALL, strict=True)
+        ):
+            time.sleep(0.01)  # noqa: TID251 - real processes are waited for
     assert forks.ask("wait")[0] == 0
     counts = Counter[str]()
     for reader in readers:

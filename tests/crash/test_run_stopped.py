@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from tests.crash.run_client import LIMIT_S
 from tests.crash.watching_server import Asked, WatchingServer
+from tests.support.gate import gate
 
 from perdure.base.crashpoints import POINTS
 from perdure.records.events import Cost
@@ -117,13 +118,10 @@ def sleep_until(is_so: Callable[[], bool], process: subprocess.Popen[bytes]) -> 
         time.sleep(0.001)  # noqa: TID251 - a real process is waited for
 
 
-def sleep_and_go_on(process: subprocess.Popen[bytes]) -> tuple[float, float]:
-    """Leave a stopped process asleep, then wake it; give the two instants."""
-    stopped_s = time.monotonic()
+def sleep_and_go_on(process: subprocess.Popen[bytes]) -> None:
+    """Leave a stopped process asleep, then wake it."""
     time.sleep(ASLEEP_S)  # noqa: TID251 - longer than the process waits for anything
-    woken_s = time.monotonic()
     process.send_signal(signal.SIGCONT)
-    return stopped_s, woken_s
 
 
 def is_stopped(process: subprocess.Popen[bytes]) -> bool:
@@ -153,11 +151,6 @@ def require_nothing_happened(
                 assert (event.payload.failed, event.payload.attempt) == (None, 0)
 
 
-def is_busy(server: WatchingServer, asked: int) -> bool:
-    """Say whether a server was asked so much, and has four or more open."""
-    return len(server.asked) >= asked and server.open_count >= 4
-
-
 @pytest.mark.parametrize("part", range(PARTS))
 def test_a_run_that_stops_anywhere_goes_on_as_if_it_never_had(
     server: WatchingServer, whole: tuple[list[str], Counter[bytes]], tmp_path: Path, part: int
@@ -178,17 +171,19 @@ def test_replies_that_come_while_a_run_is_stopped_are_used(
     server: WatchingServer, whole: tuple[list[str], Counter[bytes]], tmp_path: Path
 ):
     """With all places in flight the run is stopped from outside; every reply is used after it."""
-    begun, arrived = len(server.asked), 0
-    process = start(server, tmp_path / "run")
-    for count in (5, 25, 60) if IS_FULL else (5, 60):
-        sleep_until(lambda: is_busy(server, begun + count), process)  # noqa: B023 - called here
-        process.send_signal(signal.SIGSTOP)
-        assert is_stopped(process)
-        stopped_s, woken_s = sleep_and_go_on(process)
-        sent = [one.sent_s for one in server.asked if one.sent_s is not None]
-        arrived += sum(stopped_s < sent_s < woken_s for sent_s in sent)
+    begun, process = len(server.asked), None
+    for let in (5, 32, 20) if IS_FULL else (5, 32):  # none near the end of a tick
+        with gate(server, let, beside=server.arrive) as shut:
+            process = process or start(server, tmp_path / "run")
+            sleep_until(lambda: shut.held >= 4, process)
+            process.send_signal(signal.SIGSTOP)
+            assert is_stopped(process)
+            held = shut.held
+            shut.open()
+            sleep_until(lambda: shut.sent >= held, process)  # noqa: B023 - called here
+            sleep_and_go_on(process)
+    assert process is not None
     finish(process)
-    assert arrived >= 4
     require_nothing_happened(tmp_path / "run", server, begun, whole)
 
 
@@ -232,7 +227,7 @@ def test_nobody_else_may_work_on_a_run_whose_process_is_stopped(tmp_path: Path):
         sleep_until(lambda: len(server.asked) >= 12, first)
         first.send_signal(signal.SIGSTOP)
         assert is_stopped(first)
-        time.sleep(0.2)  # noqa: TID251 - so that the server has read what is on its way
+        server.read_all()
         asked = len(server.asked)
         second = begin(command)
         _, errors = second.communicate(timeout=60)

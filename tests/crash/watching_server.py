@@ -34,9 +34,10 @@ class WatchingServer(MisbehavingServer):
         self.spread_s = latency_s
         self._unsaid: dict[asyncio.Task[Any] | None, Asked] = {}
         self._writers: dict[asyncio.Task[Any] | None, asyncio.StreamWriter] = {}
-        self.play(self._arrive)
+        self.play(self.arrive)
 
-    def _arrive(self, seen: SeenRequest) -> None:
+    def arrive(self, seen: SeenRequest) -> None:
+        """Note a request that has come."""
         key = sha256(str(sorted(seen.body.items())).encode()).digest()
         asked = Asked(key, time.monotonic())
         self._unsaid[asyncio.current_task()] = asked
@@ -63,6 +64,15 @@ class WatchingServer(MisbehavingServer):
         while self._writers:
             time.sleep(0.001)  # noqa: TID251 - a real connection is waited for
 
+    def read_all(self) -> None:
+        """Wait until all that was on its way here has been read, if nobody sends any more."""
+
+        async def go_round() -> None:
+            for _ in range(100):
+                await asyncio.sleep(0.001)
+
+        asyncio.run_coroutine_threadsafe(go_round(), self._loop).result()
+
     def hang_up(self) -> None:
         """Close every connection on which nothing is open, as servers do that were left alone."""
 
@@ -72,8 +82,3 @@ class WatchingServer(MisbehavingServer):
                     writer.close()
 
         self._loop.call_soon_threadsafe(close)
-
-    @property
-    def open_count(self) -> int:
-        """How many requests have no reply yet."""
-        return sum(one.sent_s is None for one in self.asked)

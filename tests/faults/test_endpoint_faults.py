@@ -31,7 +31,14 @@ from perdure.records.request import (
 )
 from perdure.records.scenario import ModelPin
 from perdure.records.usage import CostSource, Price
-from perdure.testing import ENDPOINT_FAULTS, FAULTS, MisbehavingServer, SkippingClock
+from perdure.testing import (
+    ENDPOINT_FAULTS,
+    FAULTS,
+    Exchange,
+    Fault,
+    MisbehavingServer,
+    SkippingClock,
+)
 from perdure.testing.faults_transport import STALE_TEXT
 
 KEY = "sk-test-0123456789abcdef"
@@ -40,7 +47,7 @@ ATTEMPTS = 3
 PLACES = {"first": 0, "middle": 1, "last": 2}
 SLOW = {name for name, end in EXPECTED.items() if end.cause is FailureCause.TIMEOUT}
 # Long enough for a reset to arrive before the connection is used again.
-PAUSES = {"reset_after": 0.1}
+PAUSES = {"reset_after": 0.4}
 PRICE = Price(input_fresh=150_000_000, output=600_000_000)
 
 
@@ -142,7 +149,7 @@ def test_one_fault_ends_as_the_table_says(
     # A late answer on an idle connection can only be told apart by not using the connection again.
     provider = provider_at(server.base_url, reuse=fault != "answered_again_later")
     results = asyncio.run(
-        run(provider, attempt_s=0.4 if fault in SLOW else 20.0, pause_s=PAUSES.get(fault, 0))
+        run(provider, attempt_s=1.0 if fault in SLOW else 20.0, pause_s=PAUSES.get(fault, 0))
     )
     sent = 0
     for index, result in enumerate(results):
@@ -200,16 +207,26 @@ def test_an_unasked_reply_is_dropped_with_its_connection(
     """A reply that nobody waits for ends its connection, and is never given to the next call."""
     met = server.calls
     server.play({met: fault})
-    results = asyncio.run(run(provider_at(server.base_url), attempt_s=20.0, pause_s=0.08))
+    results = asyncio.run(run(provider_at(server.base_url), attempt_s=20.0, pause_s=0.4))
     for index, result in enumerate(results):
         assert_good(result, index, Expected("unharmed"))
 
 
-def test_a_reply_after_the_deadline_is_never_given_to_another_call() -> None:
+def test_a_reply_after_the_deadline_is_never_given_to_another_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The reply to a call that timed out arrives later, and the next calls get their own."""
-    with MisbehavingServer(responder=said, hang_s=0.3) as late:
+
+    async def when_it_is_asked_again(exchange: Exchange) -> None:
+        while late.calls <= exchange.seen.index + 1:  # noqa: ASYNC110 - a count, no event
+            await asyncio.sleep(0.01)
+        await exchange.reply(exchange.good_body)
+
+    fault = Fault("late", "transport", "a good reply, too late", when_it_is_asked_again)
+    monkeypatch.setitem(FAULTS, "late", fault)
+    with MisbehavingServer(responder=said) as late:
         late.play({0: "late", 2: "late"})
-        results = asyncio.run(run(provider_at(late.base_url), attempt_s=0.2, pause_s=0.15))
+        results = asyncio.run(run(provider_at(late.base_url), attempt_s=1.0, pause_s=0.15))
     assert [len(result.attempts) for result in results] == [2, 2, 1]
     for index, result in enumerate(results):
         assert_good(result, index, Expected("unharmed"))

@@ -68,7 +68,7 @@ def run_against(server: MisbehavingServer, *, slow: bool = False, config: RunCon
         host = InferenceHost(
             dict.fromkeys(("tier_a", "tier_b"), Respondent(provider)),
             clock=SkippingClock(),
-            retry=RetryPolicy(attempts_max=3, attempt_s=0.4 if slow else 10.0),
+            retry=RetryPolicy(attempts_max=3, attempt_s=1.0 if slow else 20.0),
         )
         await provider.open()
         journal = MemoryJournal(MemoryCalls(), session.registry.epoch)

@@ -399,10 +399,18 @@ def test_only_what_was_under_way_goes_above_its_reservation(at_once: int) -> Non
 def test_a_call_that_is_cut_off_is_charged_what_it_may_have_cost() -> None:
     """P5: nobody knows whether it was billed."""
 
+    class Hanging(Remote):
+        async def chat(self, request: ChatRequest, timeout_s: float) -> Reply | Failure:
+            asked.set()
+            await asyncio.Event().wait()
+            return reply(0)
+
+    asked = asyncio.Event()
+
     async def cut() -> None:
-        host = InferenceHost({"tier_a": Respondent(ScriptedProvider([HANG]), PRICE)})
+        host = InferenceHost({"tier_a": Respondent(Hanging(reply), PRICE)})
         call = asyncio.create_task(host.call(key(), ASKED))
-        await asyncio.sleep(0.01)
+        await asked.wait()
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call

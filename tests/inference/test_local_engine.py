@@ -27,6 +27,7 @@ from perdure.records.request import (
 from perdure.records.usage import Usage
 
 WEIGHTS = Weights(path="/nowhere/fake.gguf", name="fake", sha256="0" * 64)
+# A reply of so many tokens never comes to its end.
 ENDLESS = 10_000
 
 
@@ -40,6 +41,8 @@ class FakeBatch:
         self.most_live = 0
         self.fault: Exception | None = None
         self.broken: set[str] = set()
+        self.may_step = threading.Event()
+        self.may_step.set()
 
     def prompt(self, job: Job) -> Prompt:
         text = job.messages[0].content
@@ -57,6 +60,7 @@ class FakeBatch:
         self.dropped.append(number)
 
     def step(self) -> list[Generated | int]:
+        assert self.may_step.wait(60)
         if self.fault is not None:
             raise self.fault
         done: list[Generated | int] = []
@@ -64,7 +68,7 @@ class FakeBatch:
             self.live[number] = (job, said + 1)
             if job.messages[0].content in self.broken:
                 done.append(number)
-            elif said + 1 == job.tokens_max:
+            elif said + 1 == job.tokens_max < ENDLESS:
                 done.append(
                     Generated(
                         number=number,
@@ -114,6 +118,17 @@ def alive() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name == "perdure-local-model"]
 
 
+async def all_at_once(
+    provider: LocalProvider, batch: FakeBatch, asked: list[ChatRequest]
+) -> list[Reply | Failure]:
+    """Make calls of which none is worked on before the last of them was made."""
+    batch.may_step.clear()
+    calls = [asyncio.ensure_future(provider.chat(item, 60.0)) for item in asked]
+    await asyncio.sleep(0)
+    batch.may_step.set()
+    return await asyncio.gather(*calls)
+
+
 async def until(true: Callable[[], bool]) -> None:
     """Wait until something is true of the other thread."""
     while not true():  # noqa: ASYNC110 - the other side is a thread, which sets no event
@@ -122,7 +137,7 @@ async def until(true: Callable[[], bool]) -> None:
 
 def test_a_reply_has_text_served_name_finish_and_the_models_own_token_counts() -> None:
     """Usage is counted in the model's tokens, prompt and output apart."""
-    reply = serve(lambda provider, _: provider.chat(request("one two three", 4), 9.0))
+    reply = serve(lambda provider, _: provider.chat(request("one two three", 4), 60.0))
     assert reply == Reply(
         text="wwww",
         served="fake",
@@ -136,7 +151,7 @@ def test_no_more_than_the_slots_are_worked_on_and_all_are_answered_in_turn() -> 
 
     async def use(provider: LocalProvider, batch: FakeBatch) -> None:
         asked = [request(f"call {n}", 1 + n % 5) for n in range(20)]
-        replies = await asyncio.gather(*(provider.chat(item, 9.0) for item in asked))
+        replies = await all_at_once(provider, batch, asked)
         assert [len(reply.text) for reply in replies if isinstance(reply, Reply)] == [
             item.tokens_max for item in asked
         ]
@@ -150,7 +165,7 @@ def test_the_cache_is_never_promised_twice() -> None:
     """Requests that together could outgrow the cache are not worked on together."""
 
     async def use(provider: LocalProvider, batch: FakeBatch) -> None:
-        await asyncio.gather(*(provider.chat(request("a b", 8), 9.0) for _ in range(6)))
+        await all_at_once(provider, batch, [request("a b", 8) for _ in range(6)])
         assert batch.most_live == 2
 
     serve(use, settings=LocalSettings(slots=6, cache_tokens=20))
@@ -161,9 +176,9 @@ def test_a_prompt_that_the_model_cannot_take_is_rejected(text: str) -> None:
     """A prompt over the limit, or one the template refuses, fails by name and never is cut."""
 
     async def use(provider: LocalProvider, batch: FakeBatch) -> None:
-        assert await provider.chat(request(text), 9.0) == Failure(cause=FailureCause.REJECTED)
+        assert await provider.chat(request(text), 60.0) == Failure(cause=FailureCause.REJECTED)
         assert batch.started == []
-        assert isinstance(await provider.chat(request(), 9.0), Reply)
+        assert isinstance(await provider.chat(request(), 60.0), Reply)
 
     serve(use, settings=LocalSettings(prompt_tokens_max=10))
 
@@ -172,7 +187,7 @@ def test_a_call_that_could_never_fit_the_cache_is_rejected() -> None:
     """Prompt and reply together larger than the cache would wait for ever; they fail at once."""
 
     async def use(provider: LocalProvider, _: FakeBatch) -> None:
-        outcome = await provider.chat(request("a b", 99), 9.0)
+        outcome = await provider.chat(request("a b", 99), 60.0)
         assert outcome == Failure(cause=FailureCause.REJECTED)
 
     serve(use, settings=LocalSettings(cache_tokens=100))
@@ -193,10 +208,10 @@ def test_a_cancelled_call_frees_its_slot_for_one_that_waits() -> None:
     """Cancelling what is worked on lets the next one in; cancelling one that waits, too."""
 
     async def use(provider: LocalProvider, batch: FakeBatch) -> None:
-        endless = asyncio.ensure_future(provider.chat(request("endless", ENDLESS), 9.0))
+        endless = asyncio.ensure_future(provider.chat(request("endless", ENDLESS), 60.0))
         await until(lambda: batch.started == ["endless"])
-        second = asyncio.ensure_future(provider.chat(request("second", ENDLESS), 9.0))
-        third = asyncio.ensure_future(provider.chat(request("third", 2), 9.0))
+        second = asyncio.ensure_future(provider.chat(request("second", ENDLESS), 60.0))
+        third = asyncio.ensure_future(provider.chat(request("third", 2), 60.0))
         await asyncio.sleep(0)
         second.cancel()
         endless.cancel()
@@ -215,15 +230,15 @@ def test_the_queue_is_bounded() -> None:
 
     async def use(provider: LocalProvider, batch: FakeBatch) -> None:
         open_calls = [
-            asyncio.ensure_future(provider.chat(request(f"c{n}", ENDLESS), 9.0)) for n in range(3)
+            asyncio.ensure_future(provider.chat(request(f"c{n}", ENDLESS), 60.0)) for n in range(3)
         ]
         await until(lambda: bool(batch.started))
-        outcome = await provider.chat(request(), 9.0)
+        outcome = await provider.chat(request(), 60.0)
         assert outcome == Failure(cause=FailureCause.QUEUE_FULL)
         for call in open_calls:
             call.cancel()
         await asyncio.gather(*open_calls, return_exceptions=True)
-        assert isinstance(await provider.chat(request(), 9.0), Reply)
+        assert isinstance(await provider.chat(request(), 60.0), Reply)
 
     serve(use, settings=LocalSettings(slots=1, waiting_max=2))
 
@@ -234,7 +249,7 @@ def test_one_request_that_breaks_leaves_the_others_alone() -> None:
     async def use(provider: LocalProvider, batch: FakeBatch) -> None:
         batch.broken.add("bad")
         bad, good = await asyncio.gather(
-            provider.chat(request("bad"), 9.0), provider.chat(request("good"), 9.0)
+            provider.chat(request("bad"), 60.0), provider.chat(request("good"), 60.0)
         )
         assert bad == Failure(cause=FailureCause.SERVER_ERROR)
         assert isinstance(good, Reply)
@@ -249,14 +264,14 @@ def test_an_engine_that_breaks_fails_every_call_and_never_hangs(
 
     async def use(provider: LocalProvider, batch: FakeBatch) -> None:
         calls = [
-            asyncio.ensure_future(provider.chat(request(f"c{n}", ENDLESS), 9.0)) for n in range(3)
+            asyncio.ensure_future(provider.chat(request(f"c{n}", ENDLESS), 60.0)) for n in range(3)
         ]
         await until(lambda: len(batch.started) == 1)
         batch.fault = RuntimeError("out of luck")
         broken = Failure(cause=FailureCause.SERVER_ERROR)
         assert await asyncio.gather(*calls) == [broken] * 3
         await until(lambda: not alive())
-        assert await provider.chat(request(), 9.0) == broken
+        assert await provider.chat(request(), 60.0) == broken
 
     serve(use, settings=LocalSettings(slots=1))
     assert "out of luck" in caplog.text
@@ -266,13 +281,13 @@ def test_closing_ends_the_thread_and_what_is_in_flight() -> None:
     """A call that is open when the model closes fails by name, as does every later one."""
 
     async def use(provider: LocalProvider, batch: FakeBatch) -> None:
-        call = asyncio.ensure_future(provider.chat(request("open", ENDLESS), 9.0))
+        call = asyncio.ensure_future(provider.chat(request("open", ENDLESS), 60.0))
         await until(lambda: bool(batch.started))
         await provider.close()
         assert not alive()
         broken_off = Failure(cause=FailureCause.TRANSPORT)
         assert await call == broken_off
-        assert await provider.chat(request(), 9.0) == broken_off
+        assert await provider.chat(request(), 60.0) == broken_off
 
     serve(use)
 
@@ -299,7 +314,7 @@ def test_a_call_before_open_and_a_second_open_are_refused() -> None:
     async def unopened() -> None:
         provider = LocalProvider(LocalSettings(), weights=WEIGHTS, batch=FakeBatch)
         with pytest.raises(InternalError):
-            await provider.chat(request(), 9.0)
+            await provider.chat(request(), 60.0)
 
     async def twice(provider: LocalProvider, _: FakeBatch) -> None:
         with pytest.raises(InternalError):
@@ -312,5 +327,5 @@ def test_a_call_before_open_and_a_second_open_are_refused() -> None:
 def test_embeddings_are_unsupported() -> None:
     """No vector is made up from a chat model."""
     embed = EmbedRequest(role="embed", texts=("x",))
-    outcome = serve(lambda provider, _: provider.embed(embed, 9.0))
+    outcome = serve(lambda provider, _: provider.embed(embed, 60.0))
     assert outcome == Failure(cause=FailureCause.UNSUPPORTED)

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Coroutine
+from typing import Any
 
 import pytest
+from tests.crash.whole.loop import LoopClock, OneOrderLoop
 
-from perdure.base.clock import SystemClock
 from perdure.inference.running_clock import RunningClock
 
 
-class ShiftedClock(SystemClock):
-    """The system's clock, moved on by hand: what a process sees that was stopped meanwhile."""
+class ShiftedClock(LoopClock):
+    """A loop's clock, moved on by hand: what a process sees that was stopped meanwhile."""
 
     def __init__(self) -> None:
         self.slept_s = 0.0
 
     def now_s(self) -> float:
         return super().now_s() + self.slept_s
+
+
+def run_by_waiting(main: Coroutine[Any, Any, None]) -> None:
+    """Run on a loop on which time passes by waiting alone, so that no busy machine adds to it."""
+    with asyncio.Runner(loop_factory=OneOrderLoop) as runner:
+        runner.run(main)
 
 
 async def nothing() -> str:
@@ -50,7 +58,7 @@ def test_limits_of_all_lengths_are_each_kept() -> None:
     """A wait that begins later and has less time ends first, and none ends before its limit."""
 
     async def main() -> None:
-        clock = RunningClock()
+        clock = RunningClock(LoopClock())
         ended: list[float] = []
 
         async def wait(limit_s: float) -> None:
@@ -63,7 +71,7 @@ def test_limits_of_all_lengths_are_each_kept() -> None:
         await asyncio.gather(*(wait(limit_s) for limit_s in (0.7, 0.4, 0.0, 0.2)))
         assert ended == [0.0, 0.2, 0.4, 0.7]
 
-    asyncio.run(main())
+    run_by_waiting(main())
 
 
 def test_a_process_that_was_stopped_finds_no_limit_past() -> None:
@@ -87,7 +95,7 @@ def test_a_process_that_was_stopped_finds_no_limit_past() -> None:
         await nap
         assert 1.0 <= clock.now_s() - begun_s < 60.0
 
-    asyncio.run(main())
+    run_by_waiting(main())
 
 
 @pytest.mark.parametrize("is_read_first", [False, True])
@@ -108,7 +116,7 @@ def test_what_arrived_while_nobody_ran_is_read_before_anything_ends(is_read_firs
         arrived.set()
         assert await task is True
 
-    asyncio.run(main())
+    run_by_waiting(main())
 
 
 def test_a_loop_that_is_blocked_ends_nothing_that_has_come() -> None:

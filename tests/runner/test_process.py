@@ -10,20 +10,22 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.gate import gate, has_taken
 
 from perdure import runner
 from perdure.base.errors import MovedError
 from perdure.population import load_study
 from perdure.study import Overrides
 from perdure.testing import MisbehavingServer
+from perdure.trace.lock import read_holder
+from perdure.trace.stop_request import is_asked_to_stop
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "vote96" / "study.yaml"
 KEY = "sk-canary-0123456789abcdef"
@@ -87,14 +89,25 @@ def ask(command: str, out: Path) -> tuple[int, Any]:
     return done.returncode, json.loads(done.stdout)
 
 
-def wait_for_calls(server: MisbehavingServer, count: int, process: subprocess.Popen[str]) -> None:
-    """Wait until the server has seen so many calls."""
-    for _ in range(3_000):
-        if server.calls >= count:
-            return
+def wait_until(is_so: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    """Wait until something is so, while a process lives."""
+    while not is_so():
         assert process.poll() is None, process.communicate()
         time.sleep(0.01)  # noqa: TID251 - a real process is waited for
-    pytest.fail("the run makes no calls")
+
+
+def wait_for_calls(server: MisbehavingServer, count: int, process: subprocess.Popen[str]) -> None:
+    """Wait until the server has seen so many calls."""
+    wait_until(lambda: server.calls >= count, process)
+
+
+def kill_after(server: MisbehavingServer, calls: int, out: Path) -> None:
+    """Start a run and kill it with so many calls answered, and more in flight."""
+    with gate(server, calls):
+        process = start(server, out)
+        wait_for_calls(server, calls + 1, process)
+        process.kill()
+        process.communicate()
 
 
 def test_a_run_over_http_completes_and_keeps_the_key_out_of_everything(
@@ -132,12 +145,14 @@ def test_a_stop_signal_finishes_the_open_ticks(
     server: MisbehavingServer, tmp_path: Path, number: signal.Signals
 ):
     """Ctrl-C ends with 75 and whole ticks; the record is sound and says that it was paused."""
-    server.latency_s = 0.1
     out = tmp_path / "run"
-    process = start(server, out)
-    wait_for_calls(server, 40, process)
-    process.send_signal(number)
-    said, _ = process.communicate(timeout=60)
+    with gate(server, 40) as shut:
+        process = start(server, out)
+        wait_for_calls(server, 41, process)
+        process.send_signal(number)
+        wait_until(lambda: has_taken(process, number), process)
+        shut.open()
+        said, _ = process.communicate(timeout=60)
     assert process.returncode == 75
     worlds = json.loads(said)["result"]["worlds"]
     assert all(world.get("tick", -1) >= 0 for world in worlds)
@@ -152,32 +167,25 @@ def test_a_stop_signal_finishes_the_open_ticks(
 
 def test_a_second_stop_signal_stops_at_once(server: MisbehavingServer, tmp_path: Path):
     """Who cannot wait presses Ctrl-C twice: 75 within moments, closed ticks kept."""
-    server.latency_s = 2.0
     out = tmp_path / "run"
-    process = start(server, out)
-    while not server.requests:  # the list of models, which is asked for first
-        time.sleep(0.01)  # noqa: TID251 - a real process is waited for
-    server.latency_s = 60.0
-    wait_for_calls(server, 8, process)
-    process.send_signal(signal.SIGINT)
-    time.sleep(0.5)  # noqa: TID251 - a real process is waited for
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=20)
+    with gate(server, 0):
+        process = start(server, out)
+        wait_for_calls(server, 8, process)
+        process.send_signal(signal.SIGINT)
+        # Two that are pending at once are one.
+        wait_until(lambda: has_taken(process, signal.SIGINT), process)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
     assert process.returncode == 75
     assert ask("verify", out)[0] == 0
 
 
 def test_a_killed_run_is_never_shown_as_running(server: MisbehavingServer, tmp_path: Path):
     """After SIGKILL the record is sound, `status` says interrupted, and `run` goes on from it."""
-    server.latency_s = 0.05
     out = tmp_path / "run"
-    process = start(server, out)
-    wait_for_calls(server, 60, process)
-    process.kill()
-    process.communicate()
+    kill_after(server, 60, out)
     assert ask("verify", out)[0] == 0
     assert ask("status", out)[1]["state"] == "interrupted"
-    server.latency_s = 0.0
     again = start(server, out)
     said, _ = again.communicate(timeout=60)
     assert again.returncode == 0
@@ -188,13 +196,8 @@ def test_a_killed_run_is_never_shown_as_running(server: MisbehavingServer, tmp_p
 
 def test_another_price_is_refused_and_may_be_forced(server: MisbehavingServer, tmp_path: Path):
     """P6: a budget is held by the prices that a run began with; others are named, or forced."""
-    server.latency_s = 0.05
     out = tmp_path / "run"
-    process = start(server, out)
-    wait_for_calls(server, 40, process)
-    process.kill()
-    process.communicate()
-    server.latency_s = 0.0
+    kill_after(server, 40, out)
     dearer = ("--price", "0.15,1.20")
     refused = start(server, out, *dearer)
     said, _ = refused.communicate(timeout=60)
@@ -218,12 +221,8 @@ def test_another_price_is_refused_and_may_be_forced(server: MisbehavingServer, t
 
 def test_another_endpoint_goes_on_without_a_word(server: MisbehavingServer, tmp_path: Path):
     """P6: where a model is reached, by which key and how fast, is compared with nothing."""
-    server.latency_s = 0.05
     out = tmp_path / "run"
-    process = start(server, out)
-    wait_for_calls(server, 40, process)
-    process.kill()
-    process.communicate()
+    kill_after(server, 40, out)
     with MisbehavingServer(responder=answer, key="sk-other") as elsewhere:
         file = tmp_path / "key"
         file.write_text("sk-other")
@@ -244,20 +243,13 @@ def test_another_endpoint_goes_on_without_a_word(server: MisbehavingServer, tmp_
 
 def test_a_second_process_is_turned_away(server: MisbehavingServer, tmp_path: Path):
     """While a run is live, another `run` on its folder ends with 73 and changes nothing."""
-    server.latency_s = 0.1
     out = tmp_path / "run"
-    process = start(server, out)
-    wait_for_calls(server, 20, process)
-    held = threading.Event()
-
-    def wait_and_answer(request: dict[str, Any]) -> str:
-        assert held.wait(60)
-        return answer(request)
-
-    server.responder = wait_and_answer
-    _require_named(start(server, out), process)
-    held.set()
-    process.communicate(timeout=60)
+    with gate(server, 20) as shut:
+        process = start(server, out)
+        wait_for_calls(server, 21, process)
+        _require_named(start(server, out), process)
+        shut.open()
+        process.communicate(timeout=60)
     assert process.returncode == 0
 
 
@@ -276,19 +268,18 @@ def _require_named(refused: subprocess.Popen[str], holder: subprocess.Popen[str]
 
 def test_after_a_kill_the_new_holder_is_named(server: MisbehavingServer, tmp_path: Path):
     """73 names who holds a run now, not the process that was killed holding it."""
-    server.latency_s = 1.5
     out = tmp_path / "run"
-    first = start(server, out)
-    wait_for_calls(server, 1, first)
-    _require_named(start(server, out), first)
-    first.kill()
-    first.communicate()
-    calls = server.calls
-    second = start(server, out)
-    wait_for_calls(server, calls + 1, second)
-    _require_named(start(server, out), second)
-    server.latency_s = 0.0
-    second.communicate(timeout=60)
+    with gate(server, 0) as shut:
+        first = start(server, out)
+        wait_for_calls(server, 1, first)
+        _require_named(start(server, out), first)
+        first.kill()
+        first.communicate()
+        second = start(server, out)
+        wait_until(lambda: getattr(read_holder(out), "pid", 0) == second.pid, second)
+        _require_named(start(server, out), second)
+        shut.open()
+        second.communicate(timeout=60)
     assert second.returncode == 0
 
 
@@ -297,16 +288,17 @@ def test_a_run_that_is_asked_to_stop_is_continued(
     server: MisbehavingServer, tmp_path: Path, how: str
 ):
     """`stop` pauses a live run with 75; `resume`, or `run` again, brings it to the same end."""
-    server.latency_s = 3.0
     out = tmp_path / "run"
-    process = start(server, out)
-    wait_for_calls(server, 20, process)
-    assert ask("stop", out) == (0, {"asked": True})
-    process.communicate(timeout=60)
+    with gate(server, 20) as shut:
+        process = start(server, out)
+        wait_for_calls(server, 21, process)
+        assert ask("stop", out) == (0, {"asked": True})
+        wait_until(lambda: not is_asked_to_stop(out), process)
+        shut.open()
+        process.communicate(timeout=60)
     assert process.returncode == 75
     assert ask("status", out)[1]["state"] == "paused"
     assert ask("stop", out) == (0, {"asked": False})
-    server.latency_s = 0.0
     if how == "resume":
         status, document = ask("resume", out)
         assert status == 0

@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -69,3 +70,23 @@ def commands(
     if alone or done.returncode:
         return [Told(done.returncode, done.stdout, done.stderr)]
     return [Told(*one) for one in json.loads(done.stdout.splitlines()[-1])]
+
+
+def kill_each(
+    study: Path,
+    out: Path,
+    hits: Mapping[str, int],
+    *,
+    point: str = "tick.after-witness",
+    home: Path | None = None,
+) -> None:
+    """Drive cells of a run one after the other, each until a kill at its so-manieth hit of a point.
+
+    Of worlds that are driven side by side it depends on the machine which are where by a kill; so
+    they are driven alone, in the process that is killed, and each stands in the same place every
+    time.
+    """
+    for cell, count in hits.items():
+        run = ("run", study, "--out", out, "--quiet", "--workers", "0", "--only", cell)
+        (died,) = commands(run, home=home, PERDURE_CRASH_AT=f"{point}:{count}")
+        assert died.status == -9, died

@@ -133,6 +133,7 @@ class GoldenServer(MisbehavingServer):
             return found
 
         super().__init__(responder=replies.answer, models=MODELS, latency_s=latency_s)
+        self.fault = fault
         self.play(fault)
 
     def serve(self, study: Path) -> None:

@@ -39,6 +39,7 @@ from perdure.runner import history, respondents
 from perdure.runner.config import RunConfig
 
 LIMIT_S = 2.0
+IN_FLIGHT = 4
 SCENARIOS: tuple[dict[str, Any], ...] = (
     {},
     {"exposures": {"2": ("c2",)}},
@@ -51,7 +52,7 @@ def config_of(
 ) -> RunConfig:
     """Make the study of the run; `endpoint` changes how its model is reached."""
     config = town(20, scenarios=scenarios, seeds=(1,), out=out)
-    reached = Endpoint(base_url=base_url, **{"concurrency_max": 4, **endpoint})
+    reached = Endpoint(base_url=base_url, **{"concurrency_max": IN_FLIGHT, **endpoint})
     spec = ModelSpec(
         pin=ModelPin(provider="http", model="test-model"),
         endpoint=reached,

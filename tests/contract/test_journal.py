@@ -214,6 +214,28 @@ def test_a_stale_governor_is_refused(store: Store) -> None:
     asyncio.run(check())
 
 
+def test_a_tick_whose_opening_is_cancelled_is_open_once(store: Store) -> None:
+    """P3: it is written all the same; whoever opens it next has to find it."""
+
+    async def check() -> None:
+        journal = await store.create()
+        for _ in range(3):
+            opening_it = asyncio.ensure_future(journal.open_tick(opening()))
+            await asyncio.sleep(0)
+            opening_it.cancel()
+            await asyncio.wait({opening_it})
+        await journal.open_tick(opening())
+        await journal.intend(intent(key()))
+        await journal.settle(key(), 0, replied())
+        await journal.close()
+        again = await store.reopen(2)
+        assert [one.tick for one in again.open_ticks] == [opening().tick]
+        assert [call.settled for call in (await held(again)).calls] == [replied()]
+        await again.close()
+
+    asyncio.run(check())
+
+
 def test_who_is_cancelled_has_its_result_journaled(store: Store) -> None:
     """P3: a reply that came is kept, even if whoever asked is cancelled before it is durable."""
 

@@ -20,7 +20,7 @@ from tests.support.town import town
 from perdure import runner
 from perdure.base.errors import PerdureError
 from perdure.records.budget import Budget
-from perdure.records.scenario import ModelPin
+from perdure.records.scenario import AgentSettings, ModelPin
 from perdure.records.study import Endpoint, ModelSpec, Order
 from perdure.records.usage import Price
 from perdure.runner.config import RunConfig
@@ -48,6 +48,9 @@ def config_of(base_url: str, out: str, **options: Any) -> RunConfig:
     ]
     budget = msgspec.convert(options.pop("budget", {}), type=Budget)
     endpoint = {"concurrency_max": 16, **options.pop("endpoint", {})}
+    asked: dict[str, Any] = options.pop("study", {})
+    if cells is not None:
+        asked["agent"] = AgentSettings(agent="unruly:UnrulyAgent")
     config = town(
         options.pop("personas", 12),
         scenarios=tuple(scenarios),
@@ -57,7 +60,7 @@ def config_of(base_url: str, out: str, **options: Any) -> RunConfig:
         budget=budget,
         order=Order(options.pop("order", "breadth")),
         live=options.pop("live", 0),
-        **options.pop("study", {}),
+        **asked,
     )
     spec = ModelSpec(
         pin=ModelPin(provider="http", model="test-model"),

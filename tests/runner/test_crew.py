@@ -6,6 +6,7 @@ On real processes and a real server; each test says which promise it is about.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import fcntl
 import json
@@ -107,6 +108,12 @@ def digests(said: dict[str, Any]) -> dict[str, str]:
     }
 
 
+def worlds_of(out: Path, scenarios: set[str]) -> list[str]:
+    """Name the worlds of some scenarios."""
+    with RunReader.open(out) as reader:
+        return [one.world_id for one in reader.worlds if one.scenario in scenarios]
+
+
 def workers_of(pid: int) -> list[int]:
     """List the live children of a process."""
     text = "".join(path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/children"))
@@ -130,30 +137,82 @@ def test_twelve_cells_have_the_same_digests_on_four_workers_on_one_and_in_proces
 
 @pytest.mark.timeout(180)
 def test_each_worlds_fault_is_its_own(server: WatchingServer, tmp_path: Path):
-    """P10: raising, leaving the interpreter, spinning, waiting for ever, spoiling the line."""
-    cells = ["calm", "raises", "exits", "mild", "hangs", "sleeps", "spoils"]
-    status, alone = run(server, tmp_path / "alone", cells=["calm", "mild"])
+    """P10: all at once, and what an agent does to the loop and the tasks beside it."""
+    wrong = ["raises", "exits", "hangs", "sleeps", "spoils", "stops", "cancels", "quits"]
+    cells = ["calm", *wrong[:4], "mild", *wrong[4:], "moves"]
+    status, alone = run(server, tmp_path / "alone", cells=["calm", "mild", "moves"])
     assert status == EXIT_DONE
-    out = tmp_path / "run"
+    # As it is given on a command line: one of the worlds changes the folder in which we are.
+    out = Path(os.path.relpath(tmp_path / "run", ROOT))
     status, said = run(server, out, cells=cells, workers=2, step_limit_s=8.0, personas=12)
     assert status == EXIT_SOME_FAILED
     with RunReader.open(out) as reader:
         worlds = {one.scenario: said["worlds"][one.world_id] for one in reader.worlds}
+    assert sorted(digests(said)) == sorted(worlds_of(out, {"calm", "mild", "moves"}))
     assert worlds["calm"]["digest"] in digests(alone).values()
-    assert len(digests(said)) == 2
     for name, cause in {
         "raises": r"ZeroDivisionError: the town is gone",
         "exits": r"ended with exit status 3, for the third time",
         "spoils": r"for the third time",
         "hangs": r"gave no word for 8 s",
         "sleeps": r"gave no word for 8 s",
+        "stops": r"code of the study stopped its event loop .* for the third time",
+        "cancels": r"code of the study stopped its event loop .* for the third time",
+        "quits": r"It raised CancelledError\. ",
     }.items():
         assert worlds[name]["state"] == "failed"
-        # What spoils its line may close the tick before it is ended for that.
-        assert worlds[name]["tick"] in ({2, 3} if name == "spoils" else {2})
-        assert re.search(r"tick [34]", worlds[name]["cause"])
+        if name not in {"stops", "cancels", "quits"}:
+            # What spoils its line may close the tick before it is ended for that.
+            assert worlds[name]["tick"] in ({2, 3} if name == "spoils" else {2})
+        assert f"tick {worlds[name]['tick'] + 1}" in worlds[name]["cause"]
         assert re.search(cause, worlds[name]["cause"]), worlds[name]
     assert verify(out).is_sound
+    with RunReader.open(out) as reader:
+        assert reader.journal is not None, "no death leaves a journal that cannot be used"
+
+
+def test_a_death_costs_no_other_world_its_place(server: WatchingServer, tmp_path: Path):
+    """P10, P11: they go on a few at a time, and nobody is taken to hang who has no place yet."""
+    calm = [f"calm{number}" for number in range(20)]
+    options = {"cells": [*calm, "exits"], "personas": 4, "workers": 2, "step_limit_s": 3.0}
+    process, most = start(server, tmp_path / "run", **options), 0
+    while process.poll() is None:
+        with contextlib.suppress(OSError):
+            most = max(most, len(workers_of(process.pid)))
+        time.sleep(0.02)  # noqa: TID251 - a real process is waited for
+    status, said = end(process)
+    assert status == EXIT_SOME_FAILED
+    states = [world["state"] for world in said["worlds"].values()]
+    assert states.count(WorldState.COMPLETED) == 20, said
+    assert "exit status 3, for the third time" in str(said["worlds"])
+    assert 2 <= most < 10
+
+
+def test_what_a_study_starts_in_a_worker_ends_with_it(server: WatchingServer, tmp_path: Path):
+    """P7: a child that a world left behind keeps nobody from going on with the run."""
+    status, _ = run(server, tmp_path / "run", cells=["calm", "forks"], personas=4, workers=1)
+    assert status == EXIT_DONE
+    asyncio.run(wait_for_workers(tmp_path / "run", SystemClock(), limit_s=5.0))
+
+
+def test_a_stop_leaves_worlds_that_wait_for_a_process_where_they_are(
+    server: WatchingServer, tmp_path: Path
+):
+    """They are not started one after the other for nothing; the run goes on to the same end."""
+    cells = [*(f"calm{number}" for number in range(12)), "exits"]
+    options = {"cells": cells, "personas": 4, "workers": 1, "ticks": 8}
+    process = start(server, tmp_path / "run", **options)
+    assert process.stderr is not None
+    while not (tmp_path / "run" / "worlds").exists():
+        time.sleep(0.01)  # noqa: TID251 - a real process is waited for
+    time.sleep(1.0)  # noqa: TID251 - somewhere in the middle, wherever that is
+    process.send_signal(signal.SIGINT)
+    status, _ = end(process)
+    assert status in {EXIT_STOPPED, EXIT_SOME_FAILED}
+    status, said = run(server, tmp_path / "run", **options)
+    assert status == EXIT_SOME_FAILED
+    assert len(digests(said)) == 12
+    assert verify(tmp_path / "run").is_sound
 
 
 def test_a_world_that_eats_memory_is_named_and_the_others_complete(
@@ -319,12 +378,12 @@ def test_a_worker_takes_no_world_if_it_would_run_other_code(
     """P6: what it has loaded is held against the run's fingerprint first; exit 78, named."""
     crew = assembly._crew
 
-    def moved(sitting: Any, past: Any, epoch: int) -> Any:
+    def moved(sitting: Any, past: Any, folder: Path, epoch: int) -> Any:
         engine = dict(past.code.engine)
         name = "perdure.runner.world_run"
         engine[name] = Code(text=f"{engine[name].text}\nX = 1\n")
         code = msgspec.structs.replace(past.code, engine=engine)
-        return crew(sitting, dataclasses.replace(past, code=code), epoch)
+        return crew(sitting, dataclasses.replace(past, code=code), folder, epoch)
 
     monkeypatch.setattr(assembly, "_crew", moved)
     config = config_of(server.base_url, str(tmp_path / "run"), **SMALL, workers=2)

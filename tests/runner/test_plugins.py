@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from perdure.base.errors import PluginError
-from perdure.runner.plugins import load
+from perdure.runner.plugins import PluginParts, load
 
 
 def test_a_class_beside_the_study_is_loaded(tmp_path: Path):
@@ -47,3 +47,12 @@ def test_what_cannot_be_loaded_is_named(tmp_path: Path, reference: str, says: st
     (tmp_path / "plain.py").write_text("value = 3\n")
     with pytest.raises(PluginError, match=says):
         load(reference, tmp_path)
+
+
+def test_a_class_that_lacks_a_method_is_named(tmp_path: Path):
+    """Before anything begins, with all that it lacks: not in the middle of a run."""
+    (tmp_path / "bare.py").write_text("class Bare:\n    def act(self): ...\n")
+    with pytest.raises(PluginError, match="no method reset and no method needs and no method step"):
+        PluginParts("perdure.agent:PersonaAgent", ["bare:Bare"], tmp_path)
+    with pytest.raises(PluginError, match="'Bare' has no method reset"):
+        PluginParts("bare:Bare", [], tmp_path)

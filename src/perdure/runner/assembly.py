@@ -190,7 +190,7 @@ async def _govern(
     host: InferenceHost,
 ) -> RunResult:
     config = sitting.config
-    folder = Path(config.out)
+    folder = config.folder
     make_folder(folder)
     async with AsyncExitStack() as open_now:
         open_now.callback((await GovernorLock.acquire(folder, sitting.clock)).release)
@@ -245,21 +245,21 @@ async def _govern(
                 guard=sitting.guard,
                 notice=sitting.notice,
                 live_max=live_max,
-                crew=_crew(sitting, past, registry.epoch),
+                crew=_crew(sitting, past, folder, registry.epoch),
             )
         )
         await journal.finish()
         return result
 
 
-def _crew(sitting: _Sitting, past: History, epoch: int) -> Crew | None:
+def _crew(sitting: _Sitting, past: History, folder: Path, epoch: int) -> Crew | None:
     config = sitting.config
     if not config.workers:
         return None
     agent, *worlds = classes_of(config.study)
     setup = Setup(
-        path=tuple(sys.path),
-        run_folder=config.out,
+        path=tuple(map(os.path.abspath, sys.path)),
+        run_folder=str(folder),
         study_folder=str(config.study_file.parent),
         files=tuple(config.study.files),
         agent=agent,

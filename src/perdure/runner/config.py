@@ -56,6 +56,11 @@ class RunConfig:
     worker_bytes: int | None = None
 
     @property
+    def folder(self) -> Path:
+        """The run's folder in full. Ask before the study's own code can change where we are."""
+        return Path(self.out).absolute()
+
+    @property
     def study_file(self) -> Path:
         """The study file in full. A link to it is not followed: its folder is the one it is in."""
         path = Path(self.study_path)

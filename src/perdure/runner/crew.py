@@ -18,7 +18,7 @@ from perdure.base.running_time import RunningTime
 from perdure.records.events import Head
 from perdure.records.registry import LogPayload, WorldOutcome, WorldState
 from perdure.records.scenario import Header
-from perdure.runner.desk import LEAVES, Desk
+from perdure.runner.desk import CALL, LEAVES, Desk
 from perdure.runner.endings import outcome_of
 from perdure.runner.notice import Notice
 from perdure.runner.port import GovernorPort, ModelHost, TickOpened, TickPaused, TickReport
@@ -33,6 +33,8 @@ from perdure.trace.port import Partitions, RunRegistry
 
 _LOOKS_PER_LIMIT = 20
 _LOOK_EVERY_S_MAX = 5.0
+# How long a process may take to be ready, on whatever machine.
+_START_S_MAX = 120.0
 
 
 _SendOn = Callable[[str], None]
@@ -46,12 +48,18 @@ class Governs(GovernorPort, Protocol):
         """Where each world stands."""
         ...
 
+    @property
+    def is_stopping(self) -> bool:
+        """Whether no world opens a tick any more, nor has anything to record of that."""
+        ...
+
 
 class Crew:
     """The workers of one sitting. All of it happens on one event loop.
 
-    There are `size` of them, and more for a while after one has died. A world that gives no word
-    for `limit_s` seconds, while it waits for nothing, hangs. `guard` is called before leave is
+    There are `size` of them. After one has died there may be as many more at work, and others when
+    there is a place: the worlds that are furthest back come first. A world that gives no word for
+    `limit_s` seconds, while it waits for nothing, hangs. `guard` is called before leave is
     given to open a tick, and raises what forbids it; each worker has its own before a tick is
     written.
     """
@@ -66,7 +74,10 @@ class Crew:
         notice: Notice,
         guard: Guard = unguarded,
     ) -> None:
+        self._size = size
         self._roster = Roster(size)
+        # Worlds that go on in a process of their own when there is a place for it, by its number.
+        self._queue: dict[int, list[str]] = {}
         self._setup = frame(setup)
         self._limit_s = limit_s
         self._look_every_s = min(limit_s / _LOOKS_PER_LIMIT, _LOOK_EVERY_S_MAX)
@@ -114,6 +125,23 @@ class Crew:
         finally:
             watching.cancel()
 
+    def _employ_next(self) -> None:
+        """Start the processes that follow others, as long as no more of them work than may."""
+        while self._queue:
+            if self._governor.is_stopping:
+                rest = [world for worlds in self._queue.values() for world in worlds]
+                self._queue.clear()
+                self._group.create_task(self._all_end(rest, _stays_as_it_is))
+                return
+            busy = sum(
+                worker.is_busy(self._roster.worlds(one)) for one, worker in self._workers.items()
+            )
+            if busy >= 2 * self._size:
+                return
+            ticks = {one.world_id: one.tick for one in self._governor.outcomes}
+            number = min(self._queue, key=lambda one: min(ticks[name] for name in self._queue[one]))
+            self._employ(number, self._queue.pop(number))
+
     def _employ(self, number: int, worlds: Sequence[str]) -> None:
         worker = WorkerProcess(number, worlds, self._time.passed_s)
         self._workers[number] = worker
@@ -136,6 +164,7 @@ class Crew:
                 status = await worker.gone()
         del self._workers[worker.number]
         await self._bury(worker, status)
+        self._employ_next()
         if not self._workers:
             for task in self._leaves:
                 task.cancel()
@@ -154,7 +183,7 @@ class Crew:
     ) -> None:
         match message:
             case Ready():
-                worker.is_ready = True
+                worker.came(self._time.passed_s)
                 self._roster.came(worker.number)
                 self._hand_over_all(worker)
             case Unable():
@@ -163,8 +192,8 @@ class Crew:
             case Ask():
                 self._asked(worker, message)
             case Withdraw():
-                if message.id in worker.asked:
-                    worker.asked[message.id].cancel()
+                if message.id in worker.calls:
+                    worker.calls[message.id].cancel()
             case Alive():
                 worker.heard_s[message.world] = self._time.passed_s
 
@@ -192,8 +221,13 @@ class Crew:
     def _asked(self, worker: WorkerProcess, ask: Ask) -> None:
         worker.open[ask.world] += 1
         task = self._group.create_task(self._answer(worker, ask))
-        worker.asked[ask.id] = task
-        kept = self._leaves if ask.method in LEAVES else self._doing[ask.world]
+        if ask.method == CALL:
+            worker.calls[ask.id] = task
+        kept = self._doing[ask.world]
+        if ask.method in LEAVES:
+            kept = self._leaves
+            worker.leaves.add(ask.world)
+            self._employ_next()
         kept.add(task)
         task.add_done_callback(kept.discard)
 
@@ -202,9 +236,12 @@ class Crew:
         try:
             answer = await self._desk.answer(ask)
         finally:
-            del worker.asked[ask.id]
+            worker.calls.pop(ask.id, None)
+            if ask.method in LEAVES:
+                worker.leaves.discard(ask.world)
             worker.line.send(frame(answer))
             self._settled(worker, ask.world)
+            self._employ_next()
         if worker.is_ready and not worker.to_take and not self._roster.worlds(worker.number):
             worker.dismiss()
 
@@ -215,8 +252,9 @@ class Crew:
     def _send_on(self, world: str) -> None:
         """Let a world that has ended where it was go on elsewhere."""
         number, is_new = self._roster.move(world)
-        if is_new:
-            self._employ(number, [world])
+        if is_new or number in self._queue:
+            self._queue.setdefault(number, []).append(world)
+            self._employ_next()
             return
         worker = self._workers[number]
         worker.to_take.append(world)
@@ -231,7 +269,8 @@ class Crew:
             now_s = self._time.look(self._clock.now_s())
             for worker in self._workers.values():
                 quiet_s = worker.quiet_s(self._roster.worlds(worker.number), now_s)
-                culprit, hangs = overdue(quiet_s, self._limit_s)
+                limit_s = self._limit_s if worker.is_ready else max(self._limit_s, _START_S_MAX)
+                culprit, hangs = overdue(quiet_s, limit_s)
                 if hangs and not worker.is_hung:
                     worker.is_hung, worker.culprit = True, culprit
                     worker.kill()
@@ -242,7 +281,7 @@ class Crew:
         if not worlds:
             return
         if worker.error is not None:
-            await self._all_end(worlds, worker.error)
+            await self._all_end(worlds, partial(outcome_of, error=worker.error))
             return
         fall = self._roster.died(worker.number, worker.culprit)
         how = manner(status)
@@ -255,16 +294,17 @@ class Crew:
                 f"A worker process {how}. All that was recorded is kept; {them}, one in a process "
                 "until it has closed a tick."
             )
-        for number, some in fall.again:
-            self._employ(number, some)
+        self._queue.update((number, list(some)) for number, some in fall.again)
         for world in fall.failed:
             await self._end(world, partial(self._failed, world, how, worker))
 
-    async def _all_end(self, worlds: Iterable[str], error: Exception) -> None:
+    async def _all_end(
+        self, worlds: Iterable[str], outcome: Callable[[str, int], WorldOutcome]
+    ) -> None:
         for world in worlds:
             self._roster.ended(world)
         for world in sorted(worlds):
-            await self._end(world, partial(outcome_of, world, error=error))
+            await self._end(world, partial(outcome, world))
 
     async def _end(self, world: str, outcome: Callable[[int], WorldOutcome]) -> None:
         """Tell the governor how a world ended whose worker is gone, and where its record ends.
@@ -319,6 +359,11 @@ class Crew:
 
     def _tick(self, world: str) -> int:
         return next(one.tick for one in self._governor.outcomes if one.world_id == world)
+
+
+def _stays_as_it_is(world: str, tick: int) -> WorldOutcome:
+    """Leave a world where its record ends: the run stops."""
+    return WorldOutcome(world_id=world, state=WorldState.PARTIAL, tick=tick)
 
 
 class _Relay:

@@ -9,10 +9,12 @@ from perdure.records.journal import TickOpening
 from perdure.records.request import CallKey
 from perdure.runner.port import GovernorPort, ModelHost
 from perdure.runner.told import tell
-from perdure.runner.wire import GOVERNOR, METHODS, Answer, Ask, pack
+from perdure.runner.wire import GOVERNOR, HOST, METHODS, Answer, Ask, pack
 
 # Leave, which may be long in coming.
 LEAVES = frozenset((f"{GOVERNOR}.admit", f"{GOVERNOR}.open_tick"))
+# What ends when nobody waits for it any more. All else is done to its end.
+CALL = f"{HOST}.call"
 WORLD_ENDED = f"{GOVERNOR}.world_ended"
 
 

@@ -55,7 +55,7 @@ def outcome_of(world_id: str, tick: int, error: Exception) -> WorldOutcome:
         world_id=world_id,
         state=WorldState.PARTIAL if isinstance(error, CONCERNS_THE_RUN) else WorldState.FAILED,
         tick=tick,
-        cause=told(error) if known else f"{type(error).__name__}: {told(error)}",
+        cause=told(error) if known else f"{named(error)}.",
         exit_status=error.exit_status if isinstance(error, PerdureError) else EXIT_BUG,
     )
 
@@ -68,6 +68,12 @@ def told(error: BaseException) -> str:
         text = "(it cannot say what)"
     text = storable(text)
     return text if len(text) <= _TOLD_MAX else text[: _TOLD_MAX - 1] + "…"
+
+
+def named(error: BaseException) -> str:
+    """Name an error by its class, with what it says on one line."""
+    text = " ".join(told(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def refusal(cause: FailureCause, where: str) -> PerdureError:
@@ -180,19 +186,19 @@ def blame(reference: str, place: str) -> Iterator[None]:
     except PluginError:
         raise
     except BaseException as error:  # whatever a user's own class raises is that world's outcome
-        if isinstance(error, asyncio.CancelledError) and _is_cancelled():
+        if isinstance(error, asyncio.CancelledError) and is_cancelled():
             raise
         remedy = ""
         if isinstance(error, CallFailedError):
             remedy = "An agent catches a failed call and returns a TurnFailed for its job."
         raise PluginError(
-            f"It raised {type(error).__name__}: {told(error)}.",
+            f"It raised {named(error)}.",
             where=f"{reference}, {place}",
             remedy=remedy,
         ) from error
 
 
-def _is_cancelled() -> bool:
+def is_cancelled() -> bool:
     """Say whether somebody cancelled this task; a user's class can raise the same error itself."""
     try:
         task = asyncio.current_task()

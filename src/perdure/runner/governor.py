@@ -120,6 +120,11 @@ class Governor:
         """Where each world stands, in the order of the run's cells."""
         return tuple(self._outcomes.values())
 
+    @property
+    def is_stopping(self) -> bool:
+        """Whether no world opens a tick any more, nor has anything to record of that."""
+        return bool(self._stop_cause) and not self._spending.is_paused
+
     def is_open(self, world_id: str) -> bool:
         """Say whether a world has not come to its end yet."""
         return self._outcomes[world_id].state is not WorldState.COMPLETED

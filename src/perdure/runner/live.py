@@ -44,8 +44,9 @@ def live_now(study: Study, cells: int) -> tuple[int, str]:
     allowed = live_allowed(asked, files)
     if allowed == asked:
         return live_asked(study), ""
+    live = "1 world is" if allowed == 1 else f"{allowed:,} worlds are"
     return allowed, (
-        f"This process may have {files:,} files open, so {allowed:,} worlds are live at once and"
+        f"This process may have {files:,} files open, so {live} live at once and"
         f" not {asked:,}. To have more, raise the limit (`ulimit -n {files_for(asked)}`)."
     )
 

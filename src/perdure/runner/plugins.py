@@ -16,7 +16,7 @@ from typing import Any
 
 from perdure.base.errors import PluginError
 from perdure.records.scenario import Header
-from perdure.runner.endings import told
+from perdure.runner.endings import named
 
 
 def load(reference: str, folder: Path) -> type[Any]:
@@ -31,8 +31,7 @@ def load(reference: str, folder: Path) -> type[Any]:
         module = _from_folder(module_name, folder) or importlib.import_module(module_name)
     except (Exception, SystemExit) as error:  # whatever a user's module raises at import
         raise PluginError(
-            f"The module {module_name!r} could not be imported: {type(error).__name__}: "
-            f"{told(error)}.",
+            f"The module {module_name!r} could not be imported: {named(error)}.",
             where=reference,
             remedy=f"It is looked for in {folder} and among the installed packages.",
         ) from error
@@ -71,12 +70,27 @@ def _from_folder(module_name: str, folder: Path) -> ModuleType | None:
     return module
 
 
+def _load_whole(reference: str, folder: Path, methods: Iterable[str]) -> type[Any]:
+    """Load a class that has all methods which it is going to be asked for."""
+    found = load(reference, folder)
+    missing = [name for name in methods if not callable(getattr(found, name, None))]
+    if missing:
+        raise PluginError(
+            f"The class {found.__name__!r} has no method {' and no method '.join(missing)}.",
+            where=reference,
+            remedy="A world derives from `perdure.world.BaseWorld` and has `reset` and `step`; an"
+            " agent has `reset` and `act`.",
+        )
+    return found
+
+
 class PluginParts:
     """The classes that a study names, loaded once; an object of each is made for every world."""
 
     def __init__(self, agent: str, worlds: Iterable[str], folder: Path) -> None:
-        self._agent = load(agent, folder)
-        self._worlds = {world: load(world, folder) for world in worlds}
+        self._agent = _load_whole(agent, folder, ("reset", "act"))
+        needed = ("reset", "needs", "step")
+        self._worlds = {world: _load_whole(world, folder, needed) for world in worlds}
 
     def world(self, header: Header) -> Any:
         """Make the world of a header.
@@ -102,7 +116,7 @@ def _make(found: type[Any], reference: str) -> Any:
         return found()
     except (Exception, SystemExit) as error:  # whatever a user's class raises
         raise PluginError(
-            f"It could not be made: {type(error).__name__}: {told(error)}.",
+            f"It could not be made: {named(error)}.",
             where=reference,
             remedy="A world or agent class is made without arguments.",
         ) from error

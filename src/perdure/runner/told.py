@@ -21,7 +21,7 @@ from perdure.base.errors import (
 )
 from perdure.records.record import Record
 from perdure.records.request import FailureCause
-from perdure.runner.endings import told
+from perdure.runner.endings import named, told
 
 # What a plain Python error of the wrong type is called: a user's own code gave what no record is.
 _WRONG_TYPE = "wrong-type"
@@ -69,7 +69,7 @@ def tell(error: Exception) -> Told:
         )
     if isinstance(error, msgspec.MsgspecError | TypeError):
         return Told(code=_WRONG_TYPE, wrong=told(error))
-    return Told(code=InternalError.code, wrong=f"{type(error).__name__}: {told(error)}")
+    return Told(code=InternalError.code, wrong=named(error))
 
 
 def error_of(what: Told) -> Exception:

@@ -29,8 +29,9 @@ from perdure.runner.told import Told
 FRAME_BYTES_MAX = 1 << 30
 _LENGTH_BYTES = 4
 
-# The exit status of a worker that ran out of the memory that it may have.
-OUT_OF_MEMORY = 71
+# The exit status of a worker that ran out of the memory that it may have, and of one whose event
+# loop or tasks were ended by somebody who has no business with them.
+OUT_OF_MEMORY, CUT_OFF = 71, 72
 
 
 class Setup(Record, tag="setup"):
@@ -97,7 +98,10 @@ class Ask(Record, tag="ask"):
 
 
 class Withdraw(Record, tag="withdraw"):
-    """Whoever asked was cancelled. The question is answered all the same, when it has ended."""
+    """Whoever asked was cancelled. It is answered all the same, when it has ended.
+
+    A model call is given up by that; all else is done to its end.
+    """
 
     id: int
 

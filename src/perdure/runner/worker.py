@@ -16,7 +16,7 @@ from perdure.base.crashpoints import crashpoint
 from perdure.base.errors import BudgetReachedError, StorageError
 from perdure.records.registry import WorldOutcome, WorldState
 from perdure.records.scenario import Header
-from perdure.runner.endings import outcome_of
+from perdure.runner.endings import is_cancelled, outcome_of
 from perdure.runner.failure_log import FailureLog
 from perdure.runner.port import GovernorPort, TickPaused, TickReport
 from perdure.runner.world_run import WorldRun
@@ -45,7 +45,10 @@ async def drive(
                 return
             await _drive_one(header, last, start=start, recall=recall, governor=governor)
             outcome = last.outcome(header)
-        except Exception as error:  # noqa: BLE001 - whatever ends a world is that world's outcome
+        except Exception as error:  # whatever ends a world is that world's outcome
+            if is_cancelled():
+                # It was cut off. What fails on the way out says nothing of it.
+                raise asyncio.CancelledError from error
             outcome = outcome_of(header.world_id, last.tick, error)
             failed = outcome.state is WorldState.FAILED
             if failed and (path := note_failure(header.world_id, error)):

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from perdure.base.errors import StorageError
-from perdure.runner.wire import OUT_OF_MEMORY, Line, ToGovernor, ends
+from perdure.runner.wire import CUT_OFF, OUT_OF_MEMORY, Line, ToGovernor, ends
 
 # How long what a worker sent last may be on its way, and how long one that is done may take to go.
 _LAST_WORDS_S = 1.0
@@ -24,7 +24,8 @@ class WorkerProcess:
     """One worker: its process and its line, and what is open with each of its worlds.
 
     `heard_s` is when each of its worlds last gave a word, or was given one. `open` counts what each
-    has asked and was not answered yet. `asked` has the task of each such question.
+    has asked and was not answered yet; of that, `leaves` are the worlds that wait for leave, and
+    `calls` has the task of each model call.
     """
 
     def __init__(self, number: int, worlds: Iterable[str], now_s: float) -> None:
@@ -37,7 +38,8 @@ class WorkerProcess:
         self.error: Exception | None = None
         self.heard_s = dict.fromkeys(self.to_take, now_s)
         self.open: Counter[str] = Counter()
-        self.asked: dict[int, asyncio.Task[None]] = {}
+        self.leaves: set[str] = set()
+        self.calls: dict[int, asyncio.Task[None]] = {}
         self.line: Line
         self._popen: subprocess.Popen[bytes] | None = None
 
@@ -64,6 +66,15 @@ class WorkerProcess:
         # A thread, because it is the same for every event loop, in whatever thread that runs.
         threading.Thread(target=self._wait, args=(loop, popen), daemon=True).start()
         self.line.send(setup)
+
+    def is_busy(self, worlds: Iterable[str]) -> bool:
+        """Say whether it is starting, or has worlds that do not all wait for leave."""
+        return not self.is_ready or not self.leaves.issuperset(worlds)
+
+    def came(self, now_s: float) -> None:
+        """Note that it is ready. Its worlds could give no word before that."""
+        self.is_ready = True
+        self.heard_s = dict.fromkeys(self.heard_s, now_s)
 
     def quiet_s(self, worlds: Iterable[str], now_s: float) -> dict[str, float]:
         """Say for how long each of some worlds works without a word; not of one that waits."""
@@ -98,6 +109,10 @@ class WorkerProcess:
         return self._status.result()
 
     def _wait(self, loop: asyncio.AbstractEventLoop, popen: subprocess.Popen[bytes]) -> None:
+        # Before its number is anybody else's: what the study's code started there ends with it.
+        os.waitid(os.P_PID, popen.pid, os.WEXITED | os.WNOWAIT)
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(popen.pid, signal.SIGKILL)
         status = popen.wait()
         with suppress(RuntimeError):  # the loop is closed
             loop.call_soon_threadsafe(self._ended, loop, status)
@@ -113,6 +128,8 @@ def manner(status: int) -> str:
     """Say how a process ended, given its status as `subprocess` has it."""
     if status == OUT_OF_MEMORY:
         return "ran out of the memory that it may have"
+    if status == CUT_OFF:
+        return "ended because code of the study stopped its event loop or cancelled its tasks"
     if status >= 0:
         return f"ended with exit status {status}"
     try:
@@ -125,7 +142,7 @@ def manner(status: int) -> str:
 
 def _start(end: int) -> subprocess.Popen[bytes]:
     # The modules are looked for where they are here, and never beside the working folder (-P).
-    path = os.pathsep.join(sys.path)
+    path = os.pathsep.join(map(os.path.abspath, sys.path))
     arguments = [str(end), str(os.getpid())]
     return subprocess.Popen(  # noqa: S603 - our own program
         [sys.executable, "-P", "-m", "perdure.runner.worker", *arguments],

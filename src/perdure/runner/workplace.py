@@ -35,6 +35,7 @@ from perdure.runner.signals import STOP_SIGNALS
 from perdure.runner.starting import Workshop
 from perdure.runner.told import tell
 from perdure.runner.wire import (
+    CUT_OFF,
     OUT_OF_MEMORY,
     Alive,
     Answer,
@@ -67,13 +68,19 @@ def main(arguments: list[str]) -> NoReturn:
     if sys.stderr is not None:
         faulthandler.enable()
     status = EXIT_BUG
-    try:
-        with collecting_seldom(), asyncio.Runner(loop_factory=event_loop) as runner:
-            status = runner.run(_work(descriptor))
-            # At once: a thread that hangs would keep the process.
-            _leave(status)
-    except BaseException:  # noqa: BLE001 - told, and the process ends
-        sys.excepthook(*sys.exc_info())
+    with collecting_seldom(), asyncio.Runner(loop_factory=event_loop) as runner:
+        loop = runner.get_loop()
+        working = loop.create_task(_work(descriptor))
+        try:
+            status = loop.run_until_complete(working)
+        except BaseException:  # noqa: BLE001 - told, and the process ends
+            # Nothing here cancels it, and it never leaves the loop before it has ended.
+            if working.cancelled() or not working.done():
+                status = CUT_OFF
+            else:
+                sys.excepthook(*sys.exc_info())
+        # At once: a thread that hangs would keep the process, and a loop that is closed would first
+        # cut off every world, wherever it is.
         _leave(status)
 
 
@@ -172,7 +179,10 @@ class _Bench:
 
     def _driven(self, task: asyncio.Task[None]) -> None:
         self._driving.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
+        if task.cancelled():
+            # By code of the study, which can reach every task here: nobody would drive its world.
+            _leave(CUT_OFF)
+        if (error := task.exception()) is not None:
             sys.excepthook(type(error), error, error.__traceback__)
             _leave(EXIT_BUG)
 

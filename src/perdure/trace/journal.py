@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
 from pathlib import Path
 from typing import Self
@@ -112,8 +113,19 @@ class Journal:
         if known is not None:
             return same_input(known.opening, opening)
         slot = Slot(opening, encode(opening))
-        await self._group.durably(Opened(slot))
-        self._slots[place] = slot
+
+        def note(written: asyncio.Future[None]) -> None:
+            if not written.cancelled() and written.exception() is None:
+                self._slots[place] = slot
+
+        written = self._group.durably(Opened(slot))
+        written.add_done_callback(note)
+        try:
+            await asyncio.shield(written)
+        except asyncio.CancelledError:
+            # It is written all the same. Whoever opens the tick next has to find it open.
+            await asyncio.wait({written})
+            raise
         return opening
 
     async def intend(self, intent: Intent) -> None:
@@ -148,7 +160,12 @@ class Journal:
         row = slot.in_flight.get(place)
         if row is None:
             raise not_intended(key, attempt)
-        await self._group.durably(Resulted(slot, row, encode_settled(settled)))
+        result = Resulted(slot, row, encode_settled(settled))
+        try:
+            await self._group.durably(result)
+        except asyncio.CancelledError:
+            del slot.in_flight[place]
+            raise
         del slot.in_flight[place]
 
     async def close_tick(self, world: str, tick: int) -> None:

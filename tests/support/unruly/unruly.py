@@ -1,7 +1,8 @@
-"""Worlds that do at one tick what no world may do, each as its scenario's name says."""
+"""A world and an agent that do at one tick what they may not, as their scenario's name says."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import stat
@@ -9,6 +10,7 @@ import threading
 import time
 from typing import Any
 
+from perdure.agent import PersonaAgent
 from perdure.world import SurveyWorld
 
 TICK = 3
@@ -29,7 +31,7 @@ class UnrulyWorld(SurveyWorld):
             self._go_wrong()
         return super().step(tick, *rest)
 
-    def _go_wrong(self) -> None:
+    def _go_wrong(self) -> None:  # noqa: C901 - a list of what may go wrong
         match self._wrong:
             case "raises":
                 raise ZeroDivisionError("the town is gone")
@@ -46,6 +48,38 @@ class UnrulyWorld(SurveyWorld):
                 _be_busy()
             case "eats":
                 _eat()
+            case "moves":
+                os.chdir("/")
+            case "forks":
+                _leave_a_child()
+
+
+class UnrulyAgent(PersonaAgent):
+    """A persona that goes wrong when it acts after tick 0, if its scenario is called so."""
+
+    def reset(self, header: Any) -> None:
+        """Begin."""
+        super().reset(header)
+        self._wrong = header.scenario.id
+
+    async def act(self, jobs: Any, *rest: Any) -> Any:
+        """Act, or go wrong."""
+        if jobs and jobs[0].tick > 0:
+            match self._wrong:
+                case "stops":
+                    asyncio.get_running_loop().stop()
+                case "cancels":
+                    for task in asyncio.all_tasks():
+                        task.cancel()
+                case "quits":
+                    raise asyncio.CancelledError
+        return await super().act(jobs, *rest)
+
+
+def _leave_a_child() -> None:
+    if os.fork() == 0:  # noqa: TID251 - what nobody should do, and somebody does
+        threading.Event().wait(100)
+        os._exit(0)
 
 
 def _write_to_every_socket() -> None:

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from perdure.agent import Agent
 from perdure.base.crashpoints import crashpoint
+from perdure.base.errors import DamagedRecordError
 from perdure.records.events import Head
 from perdure.records.persona import Persona
 from perdure.records.scenario import Header
@@ -18,6 +19,7 @@ from perdure.runner.port import ModelHost, TickReport
 from perdure.runner.readings import Readings
 from perdure.runner.world_run import Guard, WorldRun, unguarded
 from perdure.trace.port import Partition, Partitions
+from perdure.trace.verify_claims import MISSING
 from perdure.world import World
 
 
@@ -72,6 +74,8 @@ class Workshop:
     async def _partition(self, header: Header, witness: Head | None) -> Partition:
         if await self.partitions.has(header.world_id):
             return await self.partitions.open(header.world_id, self.epoch, witness)
+        if witness is not None:
+            raise DamagedRecordError(MISSING, where=header.world_id)
         partition = await self.partitions.create(header, self.epoch)
         crashpoint("partition.born")
         return partition

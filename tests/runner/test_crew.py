@@ -188,6 +188,35 @@ def test_a_death_costs_no_other_world_its_place(server: WatchingServer, tmp_path
     assert 2 <= most < 10
 
 
+def test_what_an_agent_breaks_for_all_of_its_process_is_its_own_failure(
+    server: WatchingServer, tmp_path: Path
+):
+    """P10: an error that is nobody's own sends each of them on alone; then it is known whose."""
+    out, cells = tmp_path / "run", ["calm", "breaks", "mild"]
+    process = start(server, out, cells=cells, personas=4, workers=1)
+    said, _ = process.communicate(timeout=100)  # its traceback is the worker's
+    worlds = {name: one["state"] for name, one in json.loads(said)["worlds"].items()}
+    assert sorted(worlds_of(out, {"calm", "mild"})) == sorted(
+        name for name, state in worlds.items() if state == WorldState.COMPLETED
+    )
+    assert list(worlds.values()).count(WorldState.FAILED) == 1
+
+
+@pytest.mark.parametrize("wrong", ["stops", "cancels"])
+def test_in_one_process_code_that_ends_the_loop_is_named(
+    server: WatchingServer, tmp_path: Path, wrong: str
+):
+    """It ends the run, whose record is whole: with a worker its world fails alone."""
+    cells = {"cells": ["calm", wrong, "mild"], "personas": 4}
+    status, said = run(server, tmp_path / "run", **cells, workers=0)
+    assert status == EXIT_SOME_FAILED
+    assert "code stopped the event loop of the run, or cancelled its tasks" in said["error"]
+    status, said = run(server, tmp_path / "run", **cells, workers=1)
+    assert status == EXIT_SOME_FAILED
+    assert len(digests(said)) == 2
+    assert verify(tmp_path / "run").is_sound
+
+
 def test_what_a_study_starts_in_a_worker_ends_with_it(server: WatchingServer, tmp_path: Path):
     """P7: a child that a world left behind keeps nobody from going on with the run."""
     status, _ = run(server, tmp_path / "run", cells=["calm", "forks"], personas=4, workers=1)

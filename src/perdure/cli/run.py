@@ -276,14 +276,16 @@ def carry_out(
         text = said if isinstance(said, str) else loss_text(said, asked.study.currency)
         write_error(f"perdure: {text}")
 
-    # What a study's own code prints is no part of this command's output.
+    # What a study's own code prints is no part of this command's output, and where it goes is not
+    # where this command looks.
+    folder = config.folder
     with (
         watching(quiet=quiet, title=asked.study.name) as observer,
         redirect_stdout(sys.stderr),
     ):
         result = runner.run(config, observer=observer, notice=tell)
     try:
-        with opened(out) as record:
+        with opened(folder) as record:
             report = build_report(record)
     except UsageError as error:
         raise StorageError(

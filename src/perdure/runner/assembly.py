@@ -115,6 +115,14 @@ def _run_here(config: RunConfig, observer: Observer | None, notice: Notice) -> R
             where=config.study_path,
             remedy="A world or agent raises an error of its own instead.",
         ) from error
+    except (asyncio.CancelledError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and not str(error).startswith("Event loop stopped"):
+            raise
+        raise PluginError(
+            "The study's own code stopped the event loop of the run, or cancelled its tasks.",
+            where=config.study_path,
+            remedy="Closed ticks are kept. With --workers 1 it ends its own world, by name.",
+        ) from error
 
 
 async def run_async(

@@ -186,7 +186,7 @@ def blame(reference: str, place: str) -> Iterator[None]:
     except PluginError:
         raise
     except BaseException as error:  # whatever a user's own class raises is that world's outcome
-        if isinstance(error, asyncio.CancelledError) and is_cancelled():
+        if isinstance(error, asyncio.CancelledError) and _is_cancelled():
             raise
         remedy = ""
         if isinstance(error, CallFailedError):
@@ -198,7 +198,7 @@ def blame(reference: str, place: str) -> Iterator[None]:
         ) from error
 
 
-def is_cancelled() -> bool:
+def _is_cancelled() -> bool:
     """Say whether somebody cancelled this task; a user's class can raise the same error itself."""
     try:
         task = asyncio.current_task()

@@ -16,7 +16,7 @@ from perdure.base.crashpoints import crashpoint
 from perdure.base.errors import BudgetReachedError, StorageError
 from perdure.records.registry import WorldOutcome, WorldState
 from perdure.records.scenario import Header
-from perdure.runner.endings import is_cancelled, outcome_of
+from perdure.runner.endings import outcome_of
 from perdure.runner.failure_log import FailureLog
 from perdure.runner.port import GovernorPort, TickPaused, TickReport
 from perdure.runner.world_run import WorldRun
@@ -46,8 +46,8 @@ async def drive(
             await _drive_one(header, last, start=start, recall=recall, governor=governor)
             outcome = last.outcome(header)
         except Exception as error:  # whatever ends a world is that world's outcome
-            if is_cancelled():
-                # It was cut off. What fails on the way out says nothing of it.
+            if last.is_cut_off:
+                # What fails on the way out says nothing of the world.
                 raise asyncio.CancelledError from error
             outcome = outcome_of(header.world_id, last.tick, error)
             failed = outcome.state is WorldState.FAILED
@@ -62,10 +62,11 @@ async def drive(
 
 
 class _Last:
-    """The last closed tick of a world, known however its drive ends."""
+    """The last closed tick of a world, known however its drive ends, and whether it was cut off."""
 
     def __init__(self) -> None:
         self.tick = -1
+        self.is_cut_off = False
 
     def outcome(self, header: Header) -> WorldOutcome:
         done = self.tick == header.scenario.horizon - 1
@@ -95,6 +96,9 @@ async def _drive_one(
                 await world.give_up(report.tick)
         await _ticks(world, governor)
         await world.partition.finish()
+    except asyncio.CancelledError:
+        last.is_cut_off = True
+        raise
     except Exception as error:
         # However a world stops short, its record is left as whole as any other's, unless it is the
         # storage that failed.

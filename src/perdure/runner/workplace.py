@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from perdure.base.clock import SystemClock
-from perdure.base.errors import EXIT_BUG, EXIT_DONE, EXIT_HELD
+from perdure.base.errors import EXIT_BUG, EXIT_DONE, EXIT_HELD, PerdureError
 from perdure.closure import Watch
 from perdure.records.events import Event
 from perdure.records.registry import WorldOutcome
@@ -200,9 +200,14 @@ class _Bench:
 
     def _failed(self, world_id: str, error: Exception) -> str:
         """Note a world's failure, unless it may be another world's doing."""
-        if _is_for_memory(error) and len(self._driving) > 1:
-            # Whoever ate it all: each of them goes on alone, and then it is known.
-            _leave(OUT_OF_MEMORY)
+        if len(self._driving) > 1:
+            # Whoever ate all the memory, or broke what all of them stand on: each of them goes on
+            # alone, and then it is known.
+            if _is_for_memory(error):
+                _leave(OUT_OF_MEMORY)
+            if not isinstance(error, PerdureError):
+                sys.excepthook(type(error), error, error.__traceback__)
+                _leave(EXIT_BUG)
         return self._note(world_id, error)
 
     def _before_ending(self, outcome: WorldOutcome) -> None:

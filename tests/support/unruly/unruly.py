@@ -71,6 +71,8 @@ class UnrulyAgent(PersonaAgent):
                 case "cancels":
                     for task in asyncio.all_tasks():
                         task.cancel()
+                case "breaks":
+                    await asyncio.get_running_loop().shutdown_default_executor()
                 case "quits":
                     raise asyncio.CancelledError
         return await super().act(jobs, *rest)

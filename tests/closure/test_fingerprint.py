@@ -345,6 +345,8 @@ def test_faults_have_names(folder, home):
         fingerprint(folder, ["perdure.world.missing:Town"], home=home)
     with pytest.raises(UsageError, match="matches no file"):
         fingerprint(folder, ["town:Town"], ["prompt/*"], home=home)
+    with pytest.raises(UsageError, match="names everything that there is"):
+        fingerprint(folder, ["town:Town"], ["/"], home=home)
     write(folder, {"helper.py": "WORDS = ("})
     with pytest.raises(SourceError, match=r"helper\.py:1"):
         fingerprint(folder, ["town:Town"], home=home)

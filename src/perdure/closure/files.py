@@ -50,6 +50,11 @@ def matching(folder: Path, patterns: Sequence[str]) -> dict[str, Path]:
 def _matches(folder: Path, pattern: str) -> list[Path]:
     path = Path(pattern)
     if path.is_absolute():
+        if not path.name:
+            raise UsageError(
+                f"The pattern {pattern!r} names everything that there is.",
+                remedy="Name the files, or the folder of them, that the program reads.",
+            )
         folder, pattern = path.parent, path.name
     exact = folder / pattern
     if exact.is_file():
@@ -58,7 +63,7 @@ def _matches(folder: Path, pattern: str) -> list[Path]:
         pattern = f"{pattern}/**/*"
     try:
         return sorted(found for found in folder.glob(pattern) if found.is_file())
-    except (ValueError, NotImplementedError) as error:
+    except ValueError as error:
         raise UsageError(f"The pattern {pattern!r} cannot be used: {error}.") from error
 
 

@@ -32,7 +32,6 @@ class WorkerProcess:
         self.number = number
         self.to_take = list(worlds)
         self.is_ready = False
-        self.is_dismissed = False
         self.is_hung = False
         self.culprit: str | None = None
         self.error: Exception | None = None
@@ -86,7 +85,6 @@ class WorkerProcess:
 
     def dismiss(self) -> None:
         """Let it go: none of its worlds goes on."""
-        self.is_dismissed = True
         self.line.close()
 
     def kill(self) -> None:

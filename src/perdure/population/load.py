@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from perdure.base.errors import InvalidStudyError, Problem, UsageError
-from perdure.population.build import Drawn, draw, gather, shortage
+from perdure.population.build import DRAW_FEWER, Drawn, ShortageError, draw, gather
 from perdure.records.population import HeldOut, Population
 from perdure.records.study import Study
 from perdure.study import Overrides, examine, settle
@@ -66,13 +66,13 @@ def _people(examined: Examined, overrides: Overrides, rows: Findings) -> Drawn |
     )
     if gathered is None:
         return None
-    if overrides.n is None and spec.draw > len(gathered.personas):
-        examined.found.add(parsed.draw_line, shortage(gathered, spec.draw), "Draw fewer.")
+    try:
+        return draw(gathered, drawn(spec, overrides), parsed.people.ontology)
+    except ShortageError as error:
+        if overrides.n is not None:
+            raise UsageError(str(error), where="--n", remedy=DRAW_FEWER) from None
+        examined.found.add(parsed.draw_line, str(error), DRAW_FEWER)
         return None
-    spec = drawn(spec, overrides)
-    if spec.draw > len(gathered.personas):
-        raise UsageError(shortage(gathered, spec.draw), where="--n", remedy="Draw fewer.")
-    return draw(gathered, spec)
 
 
 def _require_size(study: Study, population: Population, file: str) -> None:

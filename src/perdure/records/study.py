@@ -18,13 +18,43 @@ class Order(StrEnum):
     DEPTH = "depth"
 
 
+class Filter(Record):
+    """What an audience asks of one attribute: one of these values, or a number within bounds.
+
+    `values` are codes of the attribute's scale, or texts. `least` and `most` belong to the range.
+    """
+
+    attribute: str
+    values: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+
+
+class Audience(Record):
+    """A declared slice of the population: those who pass every filter, and their share of a draw.
+
+    A row is of the first audience whose filters it passes. `relax` names the attributes whose
+    filters may be dropped, in this order, if too few pass them.
+    """
+
+    id: str
+    share: float
+    where: tuple[Filter, ...] = ()
+    relax: tuple[str, ...] = ()
+
+
 class PopulationSpec(Record):
-    """Where personas come from: a CSV file in the study's folder, one row a respondent.
+    """Where personas come from: a CSV or Parquet file in the study's folder, one row a respondent.
 
     `columns` maps each attribute to its column, `id_column` names the stable id of a row,
     `outcome_column` the held-out value and `outcome_values` its code for each choice. `draw` is
     how many rows are drawn, 0 for all, by the stream of `draw_seed`. `incomplete` says what becomes
     of a row without a required attribute: `refuse` the study, or `leave_out` the row.
+
+    `weight_column` holds how many people a row stands for; with `draw_by` `weight` rows are drawn
+    in proportion to it. `quotas` names the attributes whose shares a draw has to meet, the most
+    important first. `targets` has the share of each code, where it is known from elsewhere. `alpha`
+    is the chance at which the gates refuse a sound draw; those of `accept` may fail.
     """
 
     file: str
@@ -36,6 +66,13 @@ class PopulationSpec(Record):
     draw: int = 0
     draw_seed: int = 0
     incomplete: str = "refuse"
+    weight_column: str = ""
+    draw_by: str = "chance"
+    quotas: tuple[str, ...] = ()
+    audiences: tuple[Audience, ...] = ()
+    targets: dict[str, dict[str, float]] = {}
+    alpha: float = 0.01
+    accept: tuple[str, ...] = ()
 
 
 class Endpoint(Record):

@@ -71,7 +71,8 @@ def run(
     the run has a thread of its own.
 
     Raises:
-        InvalidStudyError: a model has no price, and the study does not accept unknown spend.
+        InvalidStudyError: a model has no price, and the study does not accept unknown spend; or a
+            gate of the draw fails, and the study does not accept that.
         UsageError: a model cannot be made ready, a call is dearer than is allowed, something is
             forced that cannot be, a cell is named that is not there, or the folder is on a network
             file system; says what mends it.
@@ -324,4 +325,5 @@ def entry_for(config: RunConfig, code: Fingerprint | None = None) -> RunEntry:
             **tables_used(config.study),
         },
         fingerprint=code,
+        population=config.population.manifest,
     )

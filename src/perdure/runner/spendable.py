@@ -1,6 +1,7 @@
-"""Whether a run may begin to spend: every price is known or accepted, and no call is dear unasked.
+"""Whether a run may begin to spend: who is drawn passes the gates, and prices are known.
 
-Pure. Nothing has been created or sent when it is refused.
+Or the study accepts what is not so, in so many words. No call is dear unasked either. Pure. Nothing
+has been created or sent when it is refused.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import dataclasses
 from perdure.base.errors import InvalidStudyError, UsageError
 from perdure.base.money import show
 from perdure.inference.prices import Priced
+from perdure.population.gates import refusals
 from perdure.records.study import Study
 from perdure.runner.config import RunConfig
 from perdure.study.forecast import DEAR, call_costs
@@ -18,14 +20,17 @@ from perdure.study.forecast import DEAR, call_costs
 def require_spendable(config: RunConfig, priced: Priced, *, begun: bool) -> RunConfig:
     """Give the run as asked, with its prices.
 
-    A run that has begun was allowed its calls, and is not asked again.
+    A run that has begun was allowed its people and its calls, and is not asked again.
 
     Raises:
-        InvalidStudyError: a model has no price, and the study does not accept unknown spend.
+        InvalidStudyError: a model has no price, and the study does not accept unknown spend; or a
+            gate of the draw fails, and the study does not accept that.
         UsageError: a typical call is dear, and that was not allowed.
 
     """
     problems = priced.problems(config.study_path)
+    if not begun:
+        problems += refusals(config.population.manifest, config.study_path)
     if problems:
         raise InvalidStudyError(problems)
     if not begun and not config.allow_dear_calls:

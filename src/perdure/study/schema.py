@@ -136,7 +136,7 @@ ONTOLOGY = Group(
 FILE = Field(
     "file",
     _FILE,
-    "A CSV file in the study's folder: a header, then one row a person.",
+    "A CSV or Parquet file in the study's folder: one row a person.",
     required=True,
 )
 ID = Field("id", _COLUMN, "The column with a stable id for each row.", required=True)
@@ -156,9 +156,107 @@ INCOMPLETE = Field(
 )
 DRAW_N = Field("n", Whole(1, DRAW_MAX), "How many people are drawn.", required=True)
 DRAW_SEED = Field("seed", Whole(0, SEED_MAX), "The seed of the draw.", otherwise=0, default="`0`")
-DRAW_GROUP = Group("draw", (DRAW_N, DRAW_SEED), "A smaller draw is always part of a larger one.")
+DRAW_BY = Field(
+    "by",
+    Word(("chance", "weight")),
+    "Whether every row has the same chance, or one in proportion to its `weight`.",
+    otherwise="chance",
+    default="`chance`",
+)
+QUOTAS = Field(
+    "quotas",
+    ListOf(Name(), most=20),
+    "Attributes with a scale whose shares the draw has to meet, the most important first. If too "
+    "few people fit, the last is dropped first, and that is recorded.",
+    otherwise=(),
+    default="none",
+)
+DRAW_GROUP = Group(
+    "draw",
+    (DRAW_N, DRAW_SEED, DRAW_BY, QUOTAS),
+    "Without quotas and audiences, a smaller draw is always part of a larger one.",
+)
 DRAW = Field("draw", DRAW_GROUP, "Draw some of the rows.", default="all rows")
-POPULATION = Group("population", (FILE, ID, MISSING, INCOMPLETE, DRAW), "Who is in the study.")
+WEIGHT_COLUMN = Field(
+    "weight",
+    _COLUMN,
+    "The column with the survey weight of a row: how many people it stands for. A row without one, "
+    "or with 0, is left out and counted.",
+    otherwise="",
+    default="every row counts the same",
+)
+IS = Field(
+    "is",
+    ListOf(_CODE, least=1, most=1_000),
+    "Codes of the attribute's scale, or its texts: one of them.",
+    otherwise=(),
+    default="any",
+)
+FROM = Field("from", Number(-1e15, 1e15), "The least number, included.", default="no least")
+TO = Field("to", Number(-1e15, 1e15), "The largest number, included.", default="no most")
+FILTER = Group("filter", (IS, FROM, TO), "What an audience asks of one attribute.")
+SHARE_OF_DRAW = Field(
+    "share",
+    Number(0.000001, 1),
+    "Its share of the draw. Those of all audiences add up to 1.",
+    required=True,
+)
+WHERE = Field(
+    "where",
+    MapOf(Name(), FILTER, most=50),
+    "Filters by attribute; who is in the audience passes all of them.",
+    otherwise=(),
+    default="everyone who is in no earlier audience",
+)
+RELAX = Field(
+    "relax",
+    ListOf(Name(), most=50),
+    "Filters, by attribute, that may be dropped in this order if too few people pass them. Each "
+    "step is recorded.",
+    otherwise=(),
+    default="none: a shortfall is refused",
+)
+AUDIENCE = Group(
+    "audience",
+    (SHARE_OF_DRAW, WHERE, RELAX),
+    "A slice of the population. A row is of the first audience whose filters it passes.",
+)
+AUDIENCES = Field(
+    "audiences",
+    MapOf(Name(), AUDIENCE, least=1, most=100),
+    "Audiences by id; `draw` says of how many people they are shares.",
+    otherwise=(),
+    default="none",
+)
+TARGETS = Field(
+    "targets",
+    MapOf(Name(), MapOf(_CODE, Number(0, 1), least=2), most=50),
+    "For attributes with a scale, the share of each code as it is known from elsewhere (a census). "
+    "Quotas and gates go by it.",
+    otherwise=(),
+    default="the shares in the file, by weight",
+)
+ALPHA = Field(
+    "alpha",
+    Number(0.000001, 0.5),
+    "The chance at which a sound draw fails any gate.",
+    otherwise=0.01,
+    default="`0.01`",
+)
+ACCEPT = Field(
+    "accept",
+    ListOf(Name(), most=100),
+    "Gates, by name, that may fail. They are shown and recorded as failed and accepted.",
+    otherwise=(),
+    default="none: a run whose draw fails a gate is refused",
+)
+GATES_GROUP = Group("gates", (ALPHA, ACCEPT), "How what is drawn is compared with its target.")
+GATES = Field("gates", GATES_GROUP, "How the draw is judged.", default="as below")
+POPULATION = Group(
+    "population",
+    (FILE, ID, MISSING, INCOMPLETE, WEIGHT_COLUMN, DRAW, AUDIENCES, TARGETS, GATES),
+    "Who is in the study.",
+)
 
 # --- questions, variants ------------------------------------------------------------------------
 CHOICE_LABEL = Field("label", Text(longest=500), "How the choice is named.", required=True)
@@ -660,6 +758,9 @@ GROUPS = (
     OUTCOME,
     POPULATION,
     DRAW_GROUP,
+    AUDIENCE,
+    FILTER,
+    GATES_GROUP,
     QUESTION,
     CHOICE,
     TIMELINE,

@@ -110,6 +110,39 @@ population:
   that it failed and was accepted. Who takes all rows of a file, with neither weights nor targets,
   has nothing to compare. Texts and the held-out outcome are never compared.
 
+## Who knows whom
+
+```yaml
+population:
+  graph: {{degree: 8, alike: [party, age]}}            # made from attributes
+```
+
+```yaml
+population:
+  graph: {{file: ties.csv, from: a, to: b, strength: contacts}}   # ties that you have
+```
+
+- **Made from attributes**, by three mechanisms. Everyone stands on a ring, people who are alike
+  near each other, and is tied to the next few: a small world, with clustered neighbourhoods. A
+  share `far` of the ties leads beyond, to people in proportion to the far ties that they have
+  already: preferential attachment. `homophily` is the chance that a place on the ring, and a far
+  tie, is chosen for likeness rather than by lot. Codes are near by their places in the scale,
+  numbers by their distance, texts if they are the same. The strength of a tie, in hundredths, is
+  half likeness and half the share of neighbours in common.
+- **Ties that you have** are one row each, in a CSV or Parquet file, both ends by the ids of the
+  population file. They have no direction; a tie that is there twice counts once, with the larger
+  strength. Ties to people who are not drawn are left out and counted.
+- **Gates** of a graph that is made: `graph.degree` (the mean within a tenth of what is asked),
+  `graph.clustering`, `graph.homophily`, `graph.connected` (98 % in one component). They are shown,
+  refused and accepted like the others. Ties that you have are measured, and not judged.
+- **Communities** are found by Leiden, seeded, after `pip install 'perdure[graph]'`. The partition
+  qualifies if it is as `communities` says. Without one nobody is in a community, and polarization
+  is reported as not measurable, with the reason.
+- The graph is built once, with the people, and kept in the run. It has a hash of its own: other
+  ties or other communities make other worlds, with other ids, and a run does not go on with them.
+
+## The held-out outcome
+
 **The outcome is held out.** What is enforced, by the program and not by the study's author:
 
 - The outcome is read from its own column into a place of its own, by the row's id. It is in no

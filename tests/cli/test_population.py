@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from tests.cli.conftest import STUDY
 
-from perdure.base.errors import EXIT_DONE, EXIT_INVALID_STUDY
+from perdure.base.errors import EXIT_DONE, EXIT_INVALID_STUDY, EXIT_MOVED, EXIT_STORAGE
 from perdure.records.population import PopulationManifest
 from perdure.trace.reader import RunReader
 
@@ -51,7 +54,7 @@ def test_a_draw_that_fails_its_gate_is_planned_and_not_run(perdure, asked, tmp_p
     assert "60 personas of the 400 rows of people.csv. Left out: 340 not drawn." in text
     assert "1 gate passed, 1 failed." in text
     assert "`perdure run` refuses this study" in text
-    assert "Who is drawn fails the gate `lean`" in text
+    assert "The population fails the gate `lean`" in text
     refused = perdure("run", study, "--out", out, "--quiet")
     assert refused.status == EXIT_INVALID_STUDY
     assert "accept: [lean]" in refused.err
@@ -124,3 +127,96 @@ def test_a_shortfall_that_nothing_mends_is_a_problem_of_the_study(perdure, asked
     assert f"study.yaml:{line}" in said.err
     assert "lacks 88 for `old`" in flat(said.err)
     assert perdure("plan", study, "--n", "8").status == EXIT_DONE
+
+
+MADE = "  graph: {degree: 8, alike: [lean, age]}\n"
+
+
+def test_the_graph_is_planned_kept_in_the_run_and_verified(perdure, asked, tmp_path):
+    """The plan shows graph and communities; the run keeps them, and every header their hash."""
+    study, out = asked(MADE), tmp_path / "run"
+    said = flat(perdure("plan", study).out)
+    assert "Graph: 1,600 ties; 8.0 a persona on average" in said
+    assert "Communities: " in said
+    assert "4 gates passed, 0 failed." in said
+    found = perdure("plan", study, "--json").document["population"]["graph"]
+    assert (found["ties"], found["isolated"]) == (1_600, 0)
+    assert sum(found["communities"]["sizes"]) == 400
+    assert perdure("run", study, "--out", out, "--quiet").status == EXIT_DONE
+    with RunReader.open(out) as reader:
+        assert len(reader.graph) == 400
+        assert sum(len(node.ties) for node in reader.graph) == 1_600
+        assert {node.community for node in reader.graph} == set(
+            range(len(found["communities"]["sizes"]))
+        )
+        asked_for = reader.entry.hashes["graph"]
+        assert {reader.header(one.world_id).graph_hash for one in reader.worlds} == {asked_for}
+        assert reader.entry.versions["graspologic-native"]
+    assert perdure("verify", out).status == EXIT_DONE
+    script = Path(__file__).parents[2] / "docs" / "format_check.py"
+    checked = subprocess.run([sys.executable, str(script), str(out)], check=False)
+    assert checked.returncode == 0
+
+
+def test_other_ties_are_other_worlds_and_a_run_does_not_go_on_with_them(perdure, asked, tmp_path):
+    """A graph moves the ids of worlds; a run whose graph moved is refused, with what moved."""
+    study, out = asked(MADE), tmp_path / "run"
+    ids = [cell["world_id"] for cell in perdure("plan", study, "--json").document["cells"]]
+    perdure("run", study, "--out", out, "--quiet")
+    for keys, said in (
+        (MADE.replace("8", "6"), "1600 ties then and 1200 now"),
+        (MADE.replace("8,", "8, seed: 1,"), "of the 1600 ties are gone"),
+        ("", "1600 ties then and 0 now"),
+        (MADE.replace("age]", "age], communities: {least: 2, most: 3}"), "their communities"),
+    ):
+        study = asked(keys)
+        cells = perdure("plan", study, "--json").document["cells"]
+        assert {cell["world_id"] for cell in cells}.isdisjoint(ids)
+        refused = perdure("resume", out, "--json")
+        assert refused.status == EXIT_MOVED
+        assert json.loads(refused.out or refused.err)["error"]["moved"] == ["graph"]
+        assert said in flat(perdure("resume", out).err)
+        forced = perdure("resume", out, "--force", "graph")
+        assert "--force graph is not possible" in flat(forced.err)
+    asked(MADE)
+    assert perdure("resume", out, "--quiet").status == EXIT_DONE
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE graph SET payload = CAST(replace(payload, '0.9', '0.8') AS BLOB)",
+        "DELETE FROM graph WHERE position = 399",
+        "DELETE FROM graph WHERE position = 3",
+        "DELETE FROM graph",
+        "DROP TABLE graph",
+    ],
+)
+def test_a_graph_that_was_changed_is_found(perdure, asked, tmp_path, statement):
+    """`verify` names a graph that is not the one that the run was asked with."""
+    out = tmp_path / "run"
+    perdure("run", asked(MADE), "--out", out, "--quiet")
+    database = sqlite3.connect(out / "run.db")
+    assert database.execute(statement).rowcount  # -1 where no rows are counted
+    database.commit()
+    database.close()
+    said = perdure("verify", out)
+    assert said.status == EXIT_STORAGE
+    assert "graph" in said.out + said.err or "node" in said.out + said.err
+
+
+def test_without_communities_polarization_is_not_measurable(perdure, asked, tmp_path):
+    """Where no partition qualifies, plan and report say so and why; with one they do not."""
+    scattered = "  graph: {degree: 12, far: 1}\n  gates: {accept: [graph.clustering]}\n"
+    out = tmp_path / "scattered"
+    study = asked(scattered)
+    assert "Polarization is not measurable." in flat(perdure("plan", study).out)
+    said = flat(perdure("run", study, "--out", out, "--quiet").out)
+    assert "polarization" in said
+    gaps = perdure("report", out, "--json").document["gaps"]
+    (gap,) = [one for one in gaps if one["what"] == "polarization"]
+    assert gap["why"].startswith("no partition of the graph qualifies as communities: its ")
+    out = tmp_path / "made"
+    perdure("run", asked(MADE), "--out", out, "--quiet")
+    gaps = perdure("report", out, "--json").document["gaps"]
+    assert "polarization" not in [one["what"] for one in gaps]

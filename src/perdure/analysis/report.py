@@ -226,6 +226,7 @@ def build_report(source: RecordSource, *, grouped_by: str = "") -> Report:
             readings=readings,
             cost=spent,
             beside=beside,
+            graph=source.entry.population.graph if source.entry.population else None,
         ),
         cost=CostReport(
             currency=source.entry.currency,

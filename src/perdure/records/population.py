@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from perdure.records.graph import GraphReport, Node
 from perdure.records.persona import Persona
 from perdure.records.record import Record
 
@@ -44,7 +45,9 @@ class Gate(Record):
     part, by weight and by the shares of the audiences. `compared` counts the personas that have the
     attribute. `statistic` is chi-squared with `freedom` degrees of freedom, or the largest
     distance of the two distributions (Kolmogorov and Smirnov); `p` is the chance of one as large in
-    a sound draw. Numbers have means in place of `levels`. `accepted`: the study lets it fail.
+    a sound draw. Numbers have means in place of `levels`. A gate of the graph has in `statistic`
+    what was measured, and in `least` and `most` between what it has to be. `accepted`: the study
+    lets it fail.
     """
 
     name: str
@@ -60,6 +63,8 @@ class Gate(Record):
     levels: tuple[Level, ...] = ()
     target_mean: float | None = None
     drawn_mean: float | None = None
+    least: float | None = None
+    most: float | None = None
 
 
 class PopulationManifest(Record):
@@ -67,7 +72,7 @@ class PopulationManifest(Record):
 
     `file_sha256` is of the file's bytes, for people: nothing is compared by it. `audiences` counts
     the personas of each audience, `relaxations` says what the draw gave up, in order, and `gates`
-    how it compares with its target.
+    how it compares with its target. `graph` says what the graph is like, if there is one.
     """
 
     file: str
@@ -78,14 +83,21 @@ class PopulationManifest(Record):
     audiences: dict[str, int] = {}
     relaxations: tuple[Relaxation, ...] = ()
     gates: tuple[Gate, ...] = ()
+    graph: GraphReport | None = None
 
 
 class Population(Record):
-    """The personas of a study in the order of the source. The hash is over the personas alone."""
+    """The personas of a study in the order of the source, and their graph if the study has one.
+
+    The population's hash is over the personas alone. The graph has a node for each persona, in the
+    same order, and a hash of its own; it is empty if there is no graph.
+    """
 
     personas: tuple[Persona, ...]
     population_hash: str
     manifest: PopulationManifest
+    graph: tuple[Node, ...] = ()
+    graph_hash: str = ""
 
     @property
     def persona_ids(self) -> tuple[str, ...]:

@@ -43,6 +43,39 @@ class Audience(Record):
     relax: tuple[str, ...] = ()
 
 
+class CommunitySpec(Record):
+    """What a partition of the graph has to be like to qualify as communities.
+
+    `least` and `most` bound how many there are, `share` is what each has of all personas at least.
+    """
+
+    least: int = 4
+    most: int = 8
+    share: float = 0.05
+    modularity: float = 0.4
+    seed: int = 0
+
+
+class GraphSpec(Record):
+    """Where ties come from: an edge list with its columns, or attributes.
+
+    Made from attributes, `degree` is the mean number of ties, `far` the share of ties that reach
+    beyond the neighbourhood, to people who have many ties already. `homophily` is how strongly
+    likeness in the attributes `alike` decides, from 0 to 1.
+    """
+
+    file: str = ""
+    from_column: str = ""
+    to_column: str = ""
+    strength_column: str = ""
+    degree: float = 10.0
+    far: float = 0.2
+    homophily: float = 0.6
+    alike: tuple[str, ...] = ()
+    seed: int = 0
+    communities: CommunitySpec = CommunitySpec()
+
+
 class PopulationSpec(Record):
     """Where personas come from: a CSV or Parquet file in the study's folder, one row a respondent.
 
@@ -73,6 +106,7 @@ class PopulationSpec(Record):
     targets: dict[str, dict[str, float]] = {}
     alpha: float = 0.01
     accept: tuple[str, ...] = ()
+    graph: GraphSpec | None = None
 
 
 class Endpoint(Record):

@@ -44,7 +44,7 @@ from perdure.runner.only import chosen
 from perdure.runner.plugins import PluginParts
 from perdure.runner.respondents import host_for
 from perdure.runner.session import Session, conduct
-from perdure.runner.spendable import require_spendable, tables_used
+from perdure.runner.spendable import graph_library, require_spendable, tables_used
 from perdure.runner.spending import hold_to_budget
 from perdure.runner.taking_up import take_up
 from perdure.runner.wire import Setup
@@ -301,6 +301,7 @@ async def _registry(config: RunConfig, past: History, cells: Sequence[Cell]) -> 
         worlds=[cell.entry for cell in cells],
         personas=config.population.personas,
         held_out=config.held_out.values,
+        graph=config.population.graph,
     )
     crashpoint("run.created")
     return registry
@@ -323,6 +324,7 @@ def entry_for(config: RunConfig, code: Fingerprint | None = None) -> RunEntry:
             "python": platform.python_version(),
             "agent": str(AGENT_VERSION),
             **tables_used(config.study),
+            **graph_library(config.population),
         },
         fingerprint=code,
         population=config.population.manifest,

@@ -7,11 +7,14 @@ has been created or sent when it is refused.
 from __future__ import annotations
 
 import dataclasses
+from importlib.metadata import version
 
 from perdure.base.errors import InvalidStudyError, UsageError
 from perdure.base.money import show
 from perdure.inference.prices import Priced
+from perdure.population.communities import LIBRARY
 from perdure.population.gates import refusals
+from perdure.records.population import Population
 from perdure.records.study import Study
 from perdure.runner.config import RunConfig
 from perdure.study.forecast import DEAR, call_costs
@@ -42,6 +45,12 @@ def tables_used(study: Study) -> dict[str, str]:
     """List the tables in which a study's prices were looked up, with their versions."""
     sources = [spec.price_source for spec in study.models.values()]
     return {source.table: source.version for source in sources if source is not None}
+
+
+def graph_library(population: Population) -> dict[str, str]:
+    """Name the library that found the communities of a graph, with its version."""
+    graph = population.manifest.graph
+    return {LIBRARY: version(LIBRARY)} if graph is not None and graph.communities else {}
 
 
 def _require_cheap_calls(study: Study) -> None:

@@ -11,6 +11,8 @@ from perdure.study import schema
 from perdure.study.findings import quoted, suggestion
 from perdure.study.kinds import Named
 from perdure.study.read_draw import read_accepted, read_audiences, read_draw, read_targets
+from perdure.study.read_graph import GATES as GRAPH_GATES
+from perdure.study.read_graph import read_graph
 from perdure.study.section import Section
 
 
@@ -94,7 +96,8 @@ def _population(
         audiences=read_audiences(section, known),
         targets=read_targets(section, known),
         alpha=gates.get(schema.ALPHA),
-        accept=read_accepted(gates, known),
+        accept=read_accepted(gates, [*known, *(GRAPH_GATES if section.has(schema.GRAPH) else ())]),
+        graph=read_graph(section, known),
     )
 
 

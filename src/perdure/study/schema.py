@@ -252,9 +252,102 @@ ACCEPT = Field(
 )
 GATES_GROUP = Group("gates", (ALPHA, ACCEPT), "How what is drawn is compared with its target.")
 GATES = Field("gates", GATES_GROUP, "How the draw is judged.", default="as below")
+COMMUNITIES_LEAST = Field(
+    "least", Whole(2, 1_000), "How many there are at least.", otherwise=4, default="`4`"
+)
+COMMUNITIES_MOST = Field(
+    "most", Whole(2, 1_000), "How many there are at most.", otherwise=8, default="`8`"
+)
+COMMUNITIES_SHARE = Field(
+    "share",
+    Number(0, 0.5),
+    "What each has of all personas at least.",
+    otherwise=0.05,
+    default="`0.05`",
+)
+MODULARITY = Field(
+    "modularity",
+    Number(0, 1),
+    "The least modularity (Newman's, by strength).",
+    otherwise=0.4,
+    default="`0.4`",
+)
+COMMUNITIES_SEED = Field(
+    "seed", Whole(0, SEED_MAX), "The seed of the search.", otherwise=0, default="`0`"
+)
+COMMUNITIES_GROUP = Group(
+    "communities",
+    (COMMUNITIES_LEAST, COMMUNITIES_MOST, COMMUNITIES_SHARE, MODULARITY, COMMUNITIES_SEED),
+    "What a partition of the graph has to be like; without one, polarization is not measurable.",
+)
+GRAPH_FILE = Field(
+    "file",
+    _FILE,
+    "A CSV or Parquet file in the study's folder: one row a tie. The ties are then those.",
+    otherwise="",
+    default="ties are made from attributes",
+)
+GRAPH_FROM = Field("from", _COLUMN, "The column with the id of one end.", otherwise="")
+GRAPH_TO = Field("to", _COLUMN, "The column with the id of the other end.", otherwise="")
+GRAPH_STRENGTH = Field(
+    "strength",
+    _COLUMN,
+    "The column with the strength of a tie, above 0; the largest counts as 1.",
+    otherwise="",
+    default="all ties are equal",
+)
+DEGREE = Field(
+    "degree",
+    Number(2, 200),
+    "How many ties a persona has on average.",
+    otherwise=10.0,
+    default="`10`",
+)
+FAR = Field(
+    "far",
+    Number(0, 1),
+    "The share of ties that lead beyond the neighbourhood, rather to people with many ties.",
+    otherwise=0.2,
+    default="`0.2`",
+)
+HOMOPHILY = Field(
+    "homophily",
+    Number(0, 1),
+    "How strongly likeness decides who is tied, from not at all to always.",
+    otherwise=0.6,
+    default="`0.6`; `0` without `alike`",
+)
+ALIKE = Field(
+    "alike",
+    ListOf(Name(), most=20),
+    "The attributes in which people who know each other are alike, the most important first.",
+    otherwise=(),
+    default="none",
+)
+GRAPH_SEED = Field("seed", Whole(0, SEED_MAX), "The seed of the ties.", otherwise=0, default="`0`")
+COMMUNITIES_FIELD = Field(
+    "communities", COMMUNITIES_GROUP, "What qualifies as communities.", default="as below"
+)
+GRAPH_GROUP = Group(
+    "graph",
+    (
+        GRAPH_FILE,
+        GRAPH_FROM,
+        GRAPH_TO,
+        GRAPH_STRENGTH,
+        DEGREE,
+        FAR,
+        HOMOPHILY,
+        ALIKE,
+        GRAPH_SEED,
+        COMMUNITIES_FIELD,
+    ),
+    "Who knows whom: from a list of ties (`file`, `from`, `to`), or made from attributes.",
+)
+GRAPH = Field("graph", GRAPH_GROUP, "Who knows whom.", default="nobody knows anybody")
 POPULATION = Group(
     "population",
-    (FILE, ID, MISSING, INCOMPLETE, WEIGHT_COLUMN, DRAW, AUDIENCES, TARGETS, GATES),
+    (FILE, ID, MISSING, INCOMPLETE, WEIGHT_COLUMN, DRAW, AUDIENCES, TARGETS, GATES, GRAPH),
     "Who is in the study.",
 )
 
@@ -761,6 +854,8 @@ GROUPS = (
     AUDIENCE,
     FILTER,
     GATES_GROUP,
+    GRAPH_GROUP,
+    COMMUNITIES_GROUP,
     QUESTION,
     CHOICE,
     TIMELINE,

@@ -19,9 +19,9 @@ from perdure.records.study import CommunitySpec
 
 LIBRARY = "graspologic-native"
 
-_ITERATIONS = 2
+_ITERATIONS = 1
 _SEED_BITS = 63
-_SEARCHES_MAX = 12
+_SEARCHES_MAX = 8
 _DIGITS = 6
 
 
@@ -53,11 +53,11 @@ def communities(
         if not found.why:
             return found, members
         best = best or (found, nobody)
-        if len(found.sizes) < spec.least:
-            low = resolution
-        else:
-            # As many as are asked for, or more: this is the nearest that was found so far.
+        if len(found.sizes) > spec.most:
+            # The nearest that was found so far: fewer of them may qualify.
             best, high = (found, nobody), resolution
+        else:
+            low = resolution
         if low >= high:
             break
         resolution = math.sqrt(low * high) if low else high / 2

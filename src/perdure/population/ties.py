@@ -14,7 +14,7 @@ from perdure.records.study import GraphSpec
 
 Tie = tuple[int, int]
 
-_CANDIDATES = 4
+_CANDIDATES = 8
 _TRIES_MAX = 20
 
 

@@ -106,7 +106,8 @@ def _ties(then: Asked, now: Asked) -> Iterator[str]:
         yield f"{gone} of the {len(was)} ties are gone"
     if moved:
         yield f"{moved} ties have another strength"
-    if [node.community for node in then.graph] != [node.community for node in now.graph]:
+    communities = [[node.community for node in asked.graph] for asked in (then, now)]
+    if all(communities) and communities[0] != communities[1]:
         yield "their communities"
 
 

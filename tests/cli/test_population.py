@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import subprocess
 import sys
@@ -54,6 +55,8 @@ def test_a_draw_that_fails_its_gate_is_planned_and_not_run(perdure, asked, tmp_p
     assert "60 personas of the 400 rows of people.csv. Left out: 340 not drawn." in text
     assert "1 gate passed, 1 failed." in text
     assert "`perdure run` refuses this study" in text
+    shares = dict(re.findall(r"lean ([01]) (?:75|25)\.0 % ([\d.]+) %", text))
+    assert sum(map(float, shares.values())) == pytest.approx(100, abs=0.2)
     assert "The population fails the gate `lean`" in text
     refused = perdure("run", study, "--out", out, "--quiet")
     assert refused.status == EXIT_INVALID_STUDY

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from perdure.cli.figures import count, percent, plural
@@ -36,6 +36,21 @@ def population_parts(manifest: PopulationManifest) -> Iterator[RenderableType]:
             [_row(gate) for gate in manifest.gates],
             left=2,
         )
+        yield from _margin_parts(manifest.gates)
+
+
+def _margin_parts(gates: Sequence[Gate]) -> Iterator[RenderableType]:
+    """Draw code by code what the study declares, and what failed; --json has every margin."""
+    shown = [gate for gate in gates if gate.declared or gate.state is GateState.FAILED]
+    rows = [
+        [gate.name, level.code, percent(level.target), percent(share), count(level.drawn)]
+        for gate in shown
+        for level in gate.levels
+        for share in [level.drawn / gate.compared if gate.compared else None]
+    ]
+    if rows:
+        yield paragraph("")
+        yield table(["margin", "code", "target", "drawn", "people"], rows, left=2)
 
 
 def relaxation_parts(manifest: PopulationManifest) -> Iterator[RenderableType]:

@@ -36,6 +36,7 @@ bench:
     {{uv}} run --all-extras python -m benchmarks.memory
     {{uv}} run --all-extras python -m benchmarks.order
     {{uv}} run --all-extras python -m benchmarks.cells
+    {{uv}} run --all-extras python -m benchmarks.population
 
 # The pages and their examples against the code
 docs:

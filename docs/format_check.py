@@ -1,6 +1,5 @@
 """Recompute every hash of a run, from docs/format.md alone. Usage: python format_check.py RUN."""
 
-# ruff: noqa: E401, E731, I001, S608
 import hashlib, json, re, sqlite3, struct, sys
 from pathlib import Path
 
@@ -8,7 +7,6 @@ sha = lambda *parts: hashlib.sha256(b"".join(parts)).digest()
 need = lambda holds, place, wrong: holds or sys.exit(f"{place}: {wrong}")
 opened = lambda path: sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
 rows = lambda path, what: opened(path).execute(f"SELECT * FROM {what}").fetchall()
-
 registry = Path(sys.argv[1]) / "run.db"
 run = json.loads(entry := rows(registry, "run")[0][1])
 study, hashes, kind = json.loads(run["study"]), run["hashes"], ""
@@ -16,13 +14,14 @@ log = {-1: sha(b"perdure-log-1\0", sha(entry))}
 for seq, kind, data, stored in rows(registry, "log ORDER BY seq"):
     log[seq] = sha(log.get(seq - 1, b""), struct.pack(">qI", seq, len(kind)), kind.encode(), data)
     need(log[seq] == stored, f"run log {seq}", "the chain does not match")
-people = b",".join(row[2] for row in rows(registry, "personas ORDER BY position"))
-need(sha(b"[", people, b"]").hex() == hashes["population"], "personas", "another population")
+ordered = lambda name: rows(registry, f"{name} ORDER BY position")
+joined = lambda name: sha(b"[", b",".join(row[-1] for row in ordered(name)), b"]").hex()
+need(joined("personas") == hashes["population"], "personas", "another population")
+need("graph" not in hashes or joined("graph") == hashes["graph"], "graph", "another graph")
 real = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 real = real(dict(rows(registry, "held_out ORDER BY id"))).encode()
 need(sha(real).hex() == hashes["held_out"], "held_out", "other values")
-worlds = rows(registry, "worlds ORDER BY position")
-worlds = [(row[1], *(json.loads(part or "{}") for part in row[2:])) for row in worlds]
+worlds = [(row[1], *(json.loads(one or "{}") for one in row[2:])) for row in ordered("worlds")]
 grid = [(one["id"], seed) for one in study.get("scenarios", ()) for seed in study["seeds"]]
 found = [(entry["scenario"], entry["replicate_seed"]) for _, entry, *_ in worlds]
 strays = {path.stem for path in registry.parent.glob("worlds/*.db")} - {row[0] for row in worlds}
@@ -35,8 +34,9 @@ for world, entry, witness, _ in worlds:
         continue
     header = rows(path, "header")[0][1]
     said = (told := json.loads(header)) | told["scenario"] | {"scenario": told["scenario"]["id"]}
+    hashed = {f"{one}_hash": hashes[one] for one in ("population", "graph") if one in hashes}
     same = {key: said[key] for key in entry} == entry and told["world_id"] == world
-    need(same and said["population_hash"] == hashes["population"], world, "the header has another")
+    need(same and hashed.items() <= told.items(), world, "the header has another")
     ends = {-1: (sha(b"perdure-chain-1\0", sha(header)), 0, sha(b"perdure-digest-1\0"), -1)}
     for seq, tick, kind, persona, content, data, stored in rows(path, "events ORDER BY seq"):
         chain, count, digest, last = ends.get(seq - 1, (b"", 0, b"", -1))

@@ -27,6 +27,7 @@ PLANTED = {
     "files": ("perdure/population/planted.py", "import yaml"),
     "weights": ("perdure/agent/planted.py", "import openvino_genai"),
     "prices": ("perdure/inference/planted.py", "import genai_prices"),
+    "communities": ("perdure/population/planted.py", "import graspologic_native"),
     "inert": ("perdure/trace/planted.py", "import pickle"),
 }
 

@@ -57,13 +57,91 @@ A short study:
 ## The population file
 
 A CSV file in UTF-8, with commas between the columns: a header, then one row a person, every row
-with one field for each column of the header. It may have columns that the study does not name.
+with one field for each column of the header. Or a Parquet file: each value is read as the text that
+it would be in a CSV file, a null as an empty field, and a problem names the row by its number. It
+may have columns that the study does not name.
 Fields are read by the ontology: a code of the attribute's scale, a number, or text. `3.0` is the
 code `3`. A field that is in `population.missing` is a missing value (`99.0` too, where `99` is),
 and the persona goes without that attribute.
 
+What every persona must carry, the *conditioning set*, is the attributes with `required: true`. A
+row without one of them is refused, or left out and counted (`population.incomplete`).
+
 A draw of some of the rows is seeded, and nested: the 30 people of `n: 30` are among the 60 of
 `n: 60`. Personas stay in the order of the file.
+
+## Who is drawn
+
+```yaml
+population:
+  file: survey.parquet
+  id: respondent
+  weight: design_weight
+  draw: {{n: 400, seed: 1, by: weight, quotas: [sex, region]}}
+  audiences:
+    young:
+      share: 0.5
+      where: {{age: {{to: 35}}, internet: {{is: [1, 2]}}}}
+      relax: [internet]
+    everyone-else: {{share: 0.5}}
+  targets:
+    sex: {{1: 0.49, 2: 0.51}}
+```
+
+- **By chance or by weight.** Every row has the same chance, or (`by: weight`) one in proportion to
+  its survey weight. A row is drawn once at most, so a draw of most of a file cannot follow weights.
+- **Audiences** are slices: who passes all filters of `where` is in, unless an earlier audience has
+  them. Each gets its share of the draw. A persona without the attribute passes no filter of it.
+- **Quotas** are met exactly, code by code, as long as there are people. Rows are looked at in the
+  seeded order, and taken if their audience and every quota have room. Who lacks the attribute has
+  no room. With quotas or audiences a smaller draw need not be part of a larger one.
+- **The target** of an attribute is what `targets` says; else the shares in the file among those who
+  can take part, by weight and by the shares of the audiences.
+- **A shortfall climbs down a ladder, on record.** If too few people fit, one thing at a time is
+  given up until enough do: the last quota, then the one before it; then, audience by audience, the
+  filters that `relax` names. Each step is shown by `perdure plan` with how many were lacking and
+  how many it gave, kept in the run, and repeated in its report. If people are lacking still, the
+  study is refused, and says of which audience.
+- **Gates** compare what was drawn with the target before any model is called: every attribute with
+  a scale by chi-squared (codes of which fewer than five people are expected are put together),
+  every number by Kolmogorov and Smirnov. They are one family (Holm): a sound draw fails any of them
+  with chance `gates.alpha` at most. `perdure plan` shows all of them with their evidence, and a run
+  whose draw fails one is refused, unless `gates.accept` names it; then the run and its report say
+  that it failed and was accepted. Who takes all rows of a file, with neither weights nor targets,
+  has nothing to compare. Texts and the held-out outcome are never compared.
+
+## Who knows whom
+
+```yaml
+population:
+  graph: {{degree: 8, alike: [party, age]}}            # made from attributes
+```
+
+```yaml
+population:
+  graph: {{file: ties.csv, from: a, to: b, strength: contacts}}   # ties that you have
+```
+
+- **Made from attributes**, by three mechanisms. Everyone stands on a ring, people who are alike
+  near each other, and is tied to the next few: a small world, with clustered neighbourhoods. A
+  share `far` of the ties leads beyond, to people in proportion to the far ties that they have
+  already: preferential attachment. `homophily` is the chance that a place on the ring, and a far
+  tie, is chosen for likeness rather than by lot. Codes are near by their places in the scale,
+  numbers by their distance, texts if they are the same. The strength of a tie, in hundredths, is
+  half likeness and half the share of neighbours in common.
+- **Ties that you have** are one row each, in a CSV or Parquet file, both ends by the ids of the
+  population file. They have no direction; a tie that is there twice counts once, with the larger
+  strength. Ties to people who are not drawn are left out and counted.
+- **Gates** of a graph that is made: `graph.degree` (the mean within a tenth of what is asked),
+  `graph.clustering`, `graph.homophily`, `graph.connected` (98 % in one component). They are shown,
+  refused and accepted like the others. Ties that you have are measured, and not judged.
+- **Communities** are found by Leiden, seeded, after `pip install 'perdure[graph]'`. The partition
+  qualifies if it is as `communities` says. Without one nobody is in a community, and polarization
+  is reported as not measurable, with the reason.
+- The graph is built once, with the people, and kept in the run. It has a hash of its own: other
+  ties or other communities make other worlds, with other ids, and a run does not go on with them.
+
+## The held-out outcome
 
 **The outcome is held out.** What is enforced, by the program and not by the study's author:
 

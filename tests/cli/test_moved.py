@@ -170,6 +170,13 @@ CASES = {
         'missing: ["", NA]\n  draw: {n: 11}',
         ("12 people then and 11 now", "r07 is gone"),
     ),
+    "graph": Case(
+        "graph",
+        "study.yaml",
+        'missing: ["", NA]',
+        'missing: ["", NA]\n  graph: {degree: 4}',
+        ("0 ties then and 24 now",),
+    ),
     "held out": Case("held_out", "people.csv", "Town 0,0\n", "Town 0,1\n", ("1 of 12 values",)),
     "scenarios": Case(
         "scenarios",
@@ -358,7 +365,7 @@ def test_all_that_moved_is_named_at_once(folder: Path) -> None:
     (folder / "people.csv").write_text(PEOPLE)
     study = (folder / "study.yaml").read_text()
     for case in CASES.values():
-        if case.name in {"scenarios", "seeds", "currency", "budget"}:
+        if case.name in {"graph", "scenarios", "seeds", "currency", "budget"}:
             study = study.replace(case.new, case.old)
     (folder / "study.yaml").write_text(study)
     forced, status, again = ask(

@@ -143,7 +143,7 @@ def test_the_page_names_every_table_and_column() -> None:
         assert f"{layout.application_id:#010x}".upper().replace("0X", "0x") in page.upper().replace(
             "0X", "0x"
         )
-        for table in layout.tables:
+        for table in filter(None, (*layout.tables, layout.besides)):
             name, _, columns = table.removeprefix("CREATE TABLE ").partition(" (")
             line = next(line for line in page.splitlines() if line.split("(")[0].strip() == name)
             for column in columns.split(", "):

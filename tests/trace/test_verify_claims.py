@@ -98,6 +98,7 @@ def test_a_header_must_be_of_the_scenario_and_population_asked_for() -> None:
     for changed, said in (
         ({"replicate_seed": 9}, "another world"),
         ({"population_hash": "0" * 64}, "another population"),
+        ({"graph_hash": "0" * 64}, "another graph"),
         (
             {"scenario": msgspec.structs.replace(cell.header.scenario, activation=0.123)},
             "another scenario",

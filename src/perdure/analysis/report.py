@@ -31,6 +31,7 @@ from perdure.analysis.source import RecordSource
 from perdure.analysis.unmeasured import Gap, gaps
 from perdure.records.budget import Budget
 from perdure.records.comparability import Comparability
+from perdure.records.population import PopulationManifest
 from perdure.records.record import Record
 from perdure.records.registry import RungAt, WorldOutcome, WorldState
 from perdure.records.scenario import Question, Scenario
@@ -115,7 +116,8 @@ class Report(Record):
     `differences` between two of one variant; `seeds` counts each scenario's worlds. `budget` is the
     one in force, `rungs` all that the run took of its ladder. `marks` says what the run was forced
     past: what it found is then no longer the work of one study and one program. `comparability`
-    says which worlds ran alike.
+    says which worlds ran alike. `population` says how the people were drawn; a run of before that
+    was recorded has none.
     """
 
     run_id: str
@@ -140,6 +142,7 @@ class Report(Record):
     notes: dict[str, str]
     marks: Marks
     comparability: Comparability = Comparability()
+    population: PopulationManifest | None = None
 
 
 class _Frame(Record):
@@ -223,6 +226,7 @@ def build_report(source: RecordSource, *, grouped_by: str = "") -> Report:
             readings=readings,
             cost=spent,
             beside=beside,
+            graph=source.entry.population.graph if source.entry.population else None,
         ),
         cost=CostReport(
             currency=source.entry.currency,
@@ -244,6 +248,7 @@ def build_report(source: RecordSource, *, grouped_by: str = "") -> Report:
         },
         marks=marks(source.log),
         comparability=comparability(source.worlds, outcomes),
+        population=source.entry.population,
     )
 
 

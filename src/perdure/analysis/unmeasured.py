@@ -10,6 +10,7 @@ from perdure.analysis.costs import CostSum
 from perdure.analysis.outside import Outside
 from perdure.analysis.questions import QuestionShares, TickShares
 from perdure.analysis.reading import WorldReading
+from perdure.records.graph import GraphReport
 from perdure.records.record import Record
 
 
@@ -36,6 +37,7 @@ def gaps(
     readings: Sequence[WorldReading],
     cost: CostSum,
     beside: Outside,
+    graph: GraphReport | None = None,
 ) -> tuple[Gap, ...]:
     """List every gap of a report, the ones that touch its main figures first.
 
@@ -60,9 +62,20 @@ def gaps(
     )
     for part in questions:
         found.extend(_score_gaps(part))
+    if graph is not None and (why := _no_communities(graph)):
+        found.append(Gap(what="polarization", why=why, count=0, of=0))
     found.extend(_turn_gaps(readings))
     found.extend(_cost_gaps(cost, beside))
     return tuple(found)
+
+
+def _no_communities(graph: GraphReport) -> str:
+    """Say why nothing can be compared between communities; empty if it can be."""
+    if graph.communities is None:
+        return "nobody is tied to anybody, so there are no communities"
+    if graph.communities.why:
+        return f"no partition of the graph qualifies as communities: {graph.communities.why}"
+    return ""
 
 
 def _cost_gaps(cost: CostSum, beside: Outside) -> Iterable[Gap]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -45,6 +46,16 @@ def sha256(data: bytes) -> bytes:
 def hash_hex(value: object) -> str:
     """Hash a value's canonical JSON: 64 hex digits."""
     return hashlib.sha256(encode(value)).hexdigest()
+
+
+def hash_each(values: Iterable[object]) -> str:
+    """Hash the canonical JSON of a list of values without holding all of it at once."""
+    digest = hashlib.sha256(b"[")
+    for place, value in enumerate(values):
+        digest.update(b"," if place else b"")
+        digest.update(encode(value))
+    digest.update(b"]")
+    return digest.hexdigest()
 
 
 @cache

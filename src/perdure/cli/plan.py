@@ -101,6 +101,7 @@ def plan(
     from perdure.cli.plan_view import plan_parts  # noqa: PLC0415 - heavy
     from perdure.inference.prices import priced  # noqa: PLC0415 - heavy
     from perdure.population import load_study  # noqa: PLC0415 - heavy
+    from perdure.population.gates import refusals  # noqa: PLC0415 - heavy
     from perdure.runner.foreseen import foresee  # noqa: PLC0415 - heavy
     from perdure.runner.live import go_together  # noqa: PLC0415 - heavy
     from perdure.study import Overrides  # noqa: PLC0415 - heavy
@@ -122,7 +123,7 @@ def plan(
     )
     loaded = load_study(study, overrides=overrides)
     asked = priced(loaded.study, now_s=SystemClock().wall_s())
-    problems = asked.problems(str(study))
+    problems = asked.problems(str(study)) + refusals(loaded.population.manifest, str(study))
     trial = None
     if try_one:
         if problems:
@@ -149,6 +150,7 @@ def plan(
                     for role, spec in asked.study.models.items()
                 },
                 "unpriced": asked.unpriced,
+                "population": loaded.population.manifest,
                 "cells": _cells(asked.study, found, recorded),
                 "forecast": found,
                 "budget": asked.study.budget,
@@ -159,7 +161,17 @@ def plan(
         )
     else:
         refused = [f"{problem.wrong} {problem.remedy}" for problem in problems]
-        show(*plan_parts(asked, found, held, recorded=recorded, trial=trial, refused=refused))
+        show(
+            *plan_parts(
+                asked,
+                found,
+                held,
+                manifest=loaded.population.manifest,
+                recorded=recorded,
+                trial=trial,
+                refused=refused,
+            )
+        )
     if problems:
         return EXIT_INVALID_STUDY
     if any(part.is_dear for part in found.calls) and not allow_dear_calls:

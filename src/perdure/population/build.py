@@ -1,28 +1,38 @@
 """Builds a population from microdata: personas in file order, the held-out outcome strictly apart.
 
 The draw is by a key that each row has of its own, from the seed and the row's id. So a smaller
-draw is part of a larger one, and a row that is added to the file moves no other row.
+draw is part of a larger one (unless it has quotas or audiences), and a row that is added to the
+file moves no other row's key.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from perdure.base import canonical
 from perdure.base.chance import Stream
 from perdure.base.errors import InvalidStudyError
 from perdure.base.text import is_plain_identifier
 from perdure.population.columns import Columns, columns_of
+from perdure.population.edge_list import EdgeList, read_edge_list
+from perdure.population.gates import accepted, gates
+from perdure.population.graph import build_graph
 from perdure.population.leak import Leaks
 from perdure.population.measure import Told
+from perdure.population.parquet import is_parquet, read_parquet
 from perdure.population.rows import EnoughError, Report, Row, read_rows
+from perdure.population.select import Selected, select
+from perdure.population.targets import Margins, margins
 from perdure.population.values import RefusedValueError, plain_code, value_of
-from perdure.records.persona import AttributeValue, Ontology, Persona
+from perdure.records.persona import AttributeSpec, AttributeValue, Ontology, Persona
 from perdure.records.population import HeldOut, Population, PopulationManifest
 from perdure.records.study import PopulationSpec
 from perdure.study import files
@@ -31,6 +41,10 @@ from perdure.study.schema import FILE_BYTES_MAX
 
 LEAVE_OUT = "leave_out"
 NOT_DRAWN = "not drawn"
+NO_WEIGHT = "without a weight"
+BY_WEIGHT = "weight"
+_WEIGHT = AttributeSpec(name="weight", label="weight")
+DRAW_FEWER = "Draw fewer."
 MAY_TELL = (
     "Remove the attribute. If it is a real predictor that personas are meant to know, write "
     "`allow_determining: true` under it."
@@ -45,11 +59,22 @@ class Drawn:
     held_out: HeldOut
 
 
+class ShortageError(Exception):
+    """A draw asks for more people than there are; the text says how many there are, and of whom."""
+
+
 @dataclass
 class Gathered:
-    """What was gathered from all rows: who can take part, outcomes apart, who was left out."""
+    """What was gathered from all rows: who can take part, outcomes apart, who was left out.
+
+    `weights` has that of each persona, in the same order; `ids` has those of all rows. `edges` are
+    the ties that the study has, if it names a file of them.
+    """
 
     personas: list[Persona] = field(default_factory=list)
+    weights: list[float] = field(default_factory=list)
+    ids: set[str] = field(default_factory=set)
+    edges: EdgeList | None = None
     outcomes: dict[str, str] = field(default_factory=dict)
     left_out: Counter[str] = field(default_factory=Counter)
     rows: int = 0
@@ -67,11 +92,16 @@ def build(folder: str | Path, spec: PopulationSpec, ontology: Ontology) -> Drawn
     """
     found = Findings(spec.file)
     gathered = gather(Path(folder), spec, ontology, asked=found, line=0, found=found)
-    if gathered is not None and len(gathered.personas) < spec.draw:
-        found.add(0, shortage(gathered, spec.draw), "Draw fewer.")
-    if gathered is None or found:
-        raise InvalidStudyError(found.listed())
-    return draw(gathered, spec)
+    ties = Findings("")
+    if gathered is None or not gather_ties(
+        Path(folder), spec, gathered, asked=found, line=0, found=ties
+    ):
+        raise InvalidStudyError([*found.listed(), *ties.listed()])
+    try:
+        return draw(gathered, spec, ontology)
+    except ShortageError as error:
+        found.add(0, str(error), DRAW_FEWER)
+        raise InvalidStudyError(found.listed()) from None
 
 
 def gather(
@@ -106,9 +136,26 @@ def gather(
     return None if found else gathered
 
 
-def shortage(gathered: Gathered, asked: int) -> str:
-    """Say that a draw asks for more people than there are."""
-    return f"The draw is of {asked:,} people, and {len(gathered.personas):,} can take part."
+def gather_ties(
+    folder: Path,
+    spec: PopulationSpec,
+    gathered: Gathered,
+    *,
+    asked: Findings,
+    line: int,
+    found: Findings,
+) -> bool:
+    """Read the ties that the study has, if it names a file of them; False if something is wrong.
+
+    If the file cannot be opened, `asked` is told at `line`; what is wrong in it goes to `found`.
+    """
+    if spec.graph is None or not spec.graph.file:
+        return True
+    found.file = str(folder / spec.graph.file)
+    gathered.edges = read_edge_list(
+        folder, spec.graph, gathered.ids, asked=asked, line=line, found=found
+    )
+    return gathered.edges is not None
 
 
 def _read(
@@ -118,7 +165,8 @@ def _read(
     report: Report,
     gathered: Gathered,
 ) -> _Reader | None:
-    rows = read_rows(file, report)
+    wanted = {spec.id_column, spec.outcome_column, spec.weight_column, *spec.columns.values()}
+    rows = read_parquet(file, report, wanted) if is_parquet(file) else read_rows(file, report)
     header = next(rows, None)
     if header is None:
         report.add(1, "The file is empty.", "Give a header, and a row for each person.")
@@ -158,9 +206,15 @@ class _Reader:
             self._gathered.rows += 1
             self._row(row)
         if not self._gathered.rows:
-            self._report.add(1, "The file has a header and no rows.", "Give a row for each person.")
+            self._report.add(
+                self._columns.line,
+                "The file has a header and no rows.",
+                "Give a row for each person.",
+            )
         elif sum(self._gathered.left_out.values()) == self._gathered.rows:
-            self._report.add(1, "No row can be used.", "Give rows with the required attributes.")
+            self._report.add(
+                self._columns.line, "No row can be used.", "Give rows with the required attributes."
+            )
 
     def refuse_leaks(self) -> None:
         """Say which attributes are the outcome in disguise, or give it away."""
@@ -171,21 +225,25 @@ class _Reader:
             if leak.told is None:
                 wrong = f"{said} is the held-out outcome recoded."
                 remedy = "Remove the attribute: no persona may carry the outcome."
-                self._report.add(1, wrong, remedy)
+                self._report.add(self._columns.line, wrong, remedy)
             elif leak.name not in allowed:
                 wrong = f"{said} {_measured(leak.told, leak.by)}"
-                self._report.add(1, wrong, MAY_TELL)
+                self._report.add(self._columns.line, wrong, MAY_TELL)
         measured = self._leaks.in_ids()
         if measured is not None:
             column = quoted(self._spec.id_column)
             wrong = f"The column {column} (the id of a row) {_measured(measured, 'a part of it')}"
-            self._report.add(1, wrong, "Give ids that say nothing of the outcome.")
+            self._report.add(self._columns.line, wrong, "Give ids that say nothing of the outcome.")
 
     def _row(self, row: Row) -> None:
         identity = self._identity(row)
         attributes = self._values(row)
         outcome = self._outcome(row)
-        if identity is None or attributes is None:
+        weight = self._weight(row)
+        if identity is None or attributes is None or weight is None:
+            return
+        if not weight:
+            self._gathered.left_out[NO_WEIGHT] += 1
             return
         lacking = [
             spec for spec in self._attributes if spec.required and spec.name not in attributes
@@ -200,6 +258,7 @@ class _Reader:
         if lacking:
             return
         self._gathered.personas.append(Persona(id=identity, attributes=attributes))
+        self._gathered.weights.append(weight)
         if outcome:
             self._gathered.outcomes[identity] = outcome
             self._leaks.watch(identity, attributes, outcome)
@@ -210,6 +269,7 @@ class _Reader:
             wrong = f"The id {quoted(identity)} is not a plain id."
             self._report.add(row.line, wrong, "Use 1 to 64 Latin letters, digits, `.`, `_`, `-`.")
             return None
+        self._gathered.ids.add(identity)
         first = self._lines.setdefault(identity, row.line)
         if first != row.line:
             wrong = f"The id {quoted(identity)} is already on line {first}."
@@ -233,6 +293,24 @@ class _Reader:
                 remedy = "Correct it, or add it to `scale` or to `missing`."
                 self._report.add(row.line, wrong, remedy)
         return values if sound else None
+
+    def _weight(self, row: Row) -> float | None:
+        """Read how much a row counts: 0 if it has no weight, None if it has a bad one."""
+        if self._columns.weight is None:
+            return 1.0
+        text = row.fields[self._columns.weight]
+        if self._is_missing(text):
+            return 0.0
+        try:
+            weight = float(value_of(_WEIGHT, text))
+        except RefusedValueError:
+            weight = -1.0
+        if weight < 0:
+            column = quoted(self._spec.weight_column)
+            wrong = f"{quoted(text)} in the column {column} is no weight."
+            self._report.add(row.line, wrong, "Write a number of 0 or more.")
+            return None
+        return weight
 
     def _is_missing(self, text: str) -> bool:
         return text in self._missing or plain_code(text) in self._missing
@@ -261,21 +339,38 @@ def _measured(told: Told, by: str) -> str:
     )
 
 
-def draw(gathered: Gathered, spec: PopulationSpec) -> Drawn:
-    """Draw from those who can take part: all of them, or as many as the study asks for."""
-    personas = gathered.personas
-    if spec.draw:
-        kept = set(_order(spec, [persona.id for persona in personas])[: spec.draw])
-        personas = [persona for persona in personas if persona.id in kept]
+def draw(gathered: Gathered, spec: PopulationSpec, ontology: Ontology) -> Drawn:
+    """Draw from those who can take part: all of them, or as many as the study asks for.
+
+    Raises:
+        ShortageError: there are too few of somebody, after everything that may be given up.
+
+    """
+    target = margins(gathered.personas, gathered.weights, spec, ontology)
+    selected = _selected(gathered, spec, target)
+    personas = [
+        msgspec.structs.replace(persona, audience=selected.taken[persona.id])
+        if spec.audiences
+        else persona
+        for persona in gathered.personas
+        if persona.id in selected.taken
+    ]
     left_out = dict(sorted(gathered.left_out.items()))
     if len(personas) < len(gathered.personas):
         left_out[NOT_DRAWN] = len(gathered.personas) - len(personas)
+    counts = Counter(persona.audience for persona in personas)
+    drawn = gates(personas, target, spec) if _is_judged(spec) else ()
+    graph = build_graph(personas, ontology, spec.graph, gathered.edges) if spec.graph else None
     manifest = PopulationManifest(
         file=spec.file,
         file_sha256=gathered.digest,
         rows_read=gathered.rows,
         rows_drawn=len(personas),
         left_out=left_out,
+        audiences={one.id: counts[one.id] for one in spec.audiences},
+        relaxations=selected.relaxations,
+        gates=accepted((*drawn, *(graph.gates if graph else ())), spec.accept),
+        graph=graph.report if graph else None,
     )
     values = {
         persona.id: gathered.outcomes[persona.id]
@@ -284,7 +379,11 @@ def draw(gathered: Gathered, spec: PopulationSpec) -> Drawn:
     }
     return Drawn(
         population=Population(
-            personas=tuple(personas), population_hash=_hash(personas), manifest=manifest
+            personas=tuple(personas),
+            population_hash=canonical.hash_each(personas),
+            manifest=manifest,
+            graph=graph.nodes if graph else (),
+            graph_hash=graph.graph_hash if graph else "",
         ),
         held_out=HeldOut(
             values=values,
@@ -294,17 +393,45 @@ def draw(gathered: Gathered, spec: PopulationSpec) -> Drawn:
     )
 
 
-def _order(spec: PopulationSpec, ids: list[str]) -> list[str]:
+def _is_judged(spec: PopulationSpec) -> bool:
+    """Say whether there is anything to compare: all rows are exactly what the file has."""
+    return bool(spec.draw or spec.weight_column or spec.targets)
+
+
+def _selected(gathered: Gathered, spec: PopulationSpec, target: Margins) -> Selected:
+    personas = gathered.personas
+    if not spec.draw:
+        return Selected(taken={one.id: "" for one in personas}, relaxations=(), lacking={})
+    if len(personas) < spec.draw:
+        raise ShortageError(
+            f"The draw is of {spec.draw:,} people, and {len(personas):,} can take part."
+        )
+    quotas = {name: target.codes[name] for name in spec.quotas}
+    selected = select(_ordered(gathered, spec), spec.draw, spec.audiences, quotas)
+    if selected.lacking:
+        lacking = ", ".join(f"{count:,} for `{name}`" for name, count in selected.lacking.items())
+        raise ShortageError(
+            f"The draw is of {spec.draw:,} people, and it lacks {lacking}, after everything that "
+            "may be relaxed."
+        )
+    return selected
+
+
+def _ordered(gathered: Gathered, spec: PopulationSpec) -> list[Persona]:
+    """Put everyone into the seeded order in which they are drawn."""
     seed = str(spec.draw_seed)
-    keys = {identity: Stream(seed, 0, "population", identity).uint64() for identity in ids}
-    return sorted(ids, key=lambda identity: (keys[identity], identity))
+    pairs = zip(gathered.personas, gathered.weights, strict=True)
+    keys = {one.id: _key(seed, one.id, weight, spec.draw_by) for one, weight in pairs}
+    return sorted(gathered.personas, key=lambda one: (keys[one.id], one.id))
 
 
-def _hash(personas: list[Persona]) -> str:
-    """Hash the canonical JSON of the personas without holding all of it at once."""
-    digest = hashlib.sha256(b"[")
-    for index, persona in enumerate(personas):
-        digest.update(b"," if index else b"")
-        digest.update(canonical.encode(persona))
-    digest.update(b"]")
-    return digest.hexdigest()
+def _key(seed: str, identity: str, weight: float, by: str) -> float:
+    """Give the place of a row in the draw: with weights, first of clocks that tick by them.
+
+    The first of exponential clocks is each one with the chance of its rate, and so on among the
+    rest: that is a draw in proportion to weight, without putting back (Efraimidis and Spirakis).
+    """
+    stream = Stream(seed, 0, "population", identity)
+    if by == BY_WEIGHT:
+        return -math.log(1.0 - stream.uniform()) / weight
+    return stream.uint64()

@@ -12,11 +12,16 @@ from perdure.study.findings import quoted, suggestion
 
 @dataclass(frozen=True)
 class Columns:
-    """Where things are in a row: the id, the attributes in the ontology's order, the outcome."""
+    """Where things are in a row: the id, the attributes in the ontology's order, and the rest.
 
+    `line` is that of the header.
+    """
+
+    line: int
     identity: int
     attributes: tuple[int, ...]
     outcome: int | None
+    weight: int | None
 
 
 def columns_of(header: Row, spec: PopulationSpec, report: Report) -> Columns | None:
@@ -25,6 +30,8 @@ def columns_of(header: Row, spec: PopulationSpec, report: Report) -> Columns | N
     asked |= {column: f"the attribute `{name}`" for name, column in spec.columns.items()}
     if spec.outcome_column:
         asked[spec.outcome_column] = "the held-out outcome"
+    if spec.weight_column:
+        asked.setdefault(spec.weight_column, "the weight of a row")
     counts = Counter(header.fields)
     sound = True
     for column, use in asked.items():
@@ -46,7 +53,9 @@ def columns_of(header: Row, spec: PopulationSpec, report: Report) -> Columns | N
         return None
     place = {column: index for index, column in enumerate(header.fields)}
     return Columns(
+        line=header.line,
         identity=place[spec.id_column],
         attributes=tuple(place[column] for column in spec.columns.values()),
         outcome=place[spec.outcome_column] if spec.outcome_column else None,
+        weight=place[spec.weight_column] if spec.weight_column else None,
     )

@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from perdure.base.errors import InvalidStudyError, Problem, UsageError
-from perdure.population.build import Drawn, draw, gather, shortage
+from perdure.population.build import (
+    DRAW_FEWER,
+    Drawn,
+    ShortageError,
+    draw,
+    gather,
+    gather_ties,
+)
 from perdure.records.population import HeldOut, Population
 from perdure.records.study import Study
 from perdure.study import Overrides, examine, settle
@@ -40,9 +47,9 @@ def load_study(
 
     """
     examined = examine(path)
-    rows = Findings("")
-    people = _people(examined, overrides, rows)
-    problems: list[Problem] = [*examined.found.listed(), *rows.listed()]
+    rows, ties = Findings(""), Findings("")
+    people = _people(examined, overrides, rows, ties)
+    problems: list[Problem] = [*examined.found.listed(), *rows.listed(), *ties.listed()]
     if problems or people is None:
         raise InvalidStudyError(problems)
     study = settle(examined, overrides)
@@ -50,7 +57,9 @@ def load_study(
     return Loaded(study=study, population=people.population, held_out=people.held_out)
 
 
-def _people(examined: Examined, overrides: Overrides, rows: Findings) -> Drawn | None:
+def _people(
+    examined: Examined, overrides: Overrides, rows: Findings, ties: Findings
+) -> Drawn | None:
     parsed = examined.parsed
     if parsed.people is None:
         return None
@@ -64,15 +73,17 @@ def _people(examined: Examined, overrides: Overrides, rows: Findings) -> Drawn |
         line=parsed.file_line,
         found=rows,
     )
-    if gathered is None:
+    if gathered is None or not gather_ties(
+        examined.folder, spec, gathered, asked=examined.found, line=parsed.ties_line, found=ties
+    ):
         return None
-    if overrides.n is None and spec.draw > len(gathered.personas):
-        examined.found.add(parsed.draw_line, shortage(gathered, spec.draw), "Draw fewer.")
+    try:
+        return draw(gathered, drawn(spec, overrides), parsed.people.ontology)
+    except ShortageError as error:
+        if overrides.n is not None:
+            raise UsageError(str(error), where="--n", remedy=DRAW_FEWER) from None
+        examined.found.add(parsed.draw_line, str(error), DRAW_FEWER)
         return None
-    spec = drawn(spec, overrides)
-    if spec.draw > len(gathered.personas):
-        raise UsageError(shortage(gathered, spec.draw), where="--n", remedy="Draw fewer.")
-    return draw(gathered, spec)
 
 
 def _require_size(study: Study, population: Population, file: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -24,7 +24,10 @@ _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row: the line it starts on, and its fields without the white space around them."""
+    """One row: the line it starts on, and its fields without the white space around them.
+
+    In a Parquet file the line is the number of the row, and that of the header is 0.
+    """
 
     line: int
     fields: list[str]
@@ -68,7 +71,7 @@ def read_rows(file: BinaryIO, report: Report) -> Iterator[Row]:
         line = reader.line_num + 1
         if not fields:
             continue
-        _check(row.line, fields, report)
+        check_fields(row.line, fields, report)
         if not width:
             width = len(fields)
         elif len(fields) != width:
@@ -135,7 +138,8 @@ def _next(reader: Iterator[list[str]], line: int, report: Report) -> list[str] |
         raise EnoughError from None
 
 
-def _check(line: int, fields: list[str], report: Report) -> None:
+def check_fields(line: int, fields: Iterable[str], report: Report) -> None:
+    """Note fields that are too long, or that a terminal would take for commands."""
     for field in fields:
         if len(field) > FIELD_MAX:
             report.add(line, f"A field has {len(field):,} characters.", "Shorten it.")

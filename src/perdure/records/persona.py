@@ -52,10 +52,14 @@ class Ontology(Record):
 
 
 class Persona(Record):
-    """One respondent: a stable id (that of the source row) and attributes by name."""
+    """One respondent: a stable id (that of the source row) and attributes by name.
+
+    `audience` is the id of the audience that the persona was drawn for, if the study has any.
+    """
 
     id: str
     attributes: dict[str, AttributeValue]
+    audience: str = ""
 
 
 class Memory(Record):

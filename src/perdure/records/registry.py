@@ -7,6 +7,7 @@ from typing import get_args
 
 from perdure.records.budget import Budget, Rung
 from perdure.records.fingerprint import Fingerprint
+from perdure.records.population import PopulationManifest
 from perdure.records.record import Record
 
 
@@ -32,7 +33,8 @@ class RunEntry(Record):
 
     `hashes` names each input of the run and its hash. `versions` are for people: perdure, python,
     agent (of the persona agent), and the table of prices if one was used. `fingerprint` holds the
-    code that decides the run, as text.
+    code that decides the run, as text. `population` says how its people were drawn, what was given
+    up for it, and what its gates found.
     """
 
     format: int
@@ -45,6 +47,7 @@ class RunEntry(Record):
     flags: dict[str, str] = {}
     versions: dict[str, str] = {}
     fingerprint: Fingerprint | None = None
+    population: PopulationManifest | None = None
 
 
 class WorldEntry(Record):

@@ -91,7 +91,7 @@ class Header(Record):
     """Written once per world: everything that decides what the world's record may hold.
 
     `world_seed` is 16 hex digits, `world_id` 12, the hashes 64. `persona_ids` are in the order of
-    the population.
+    the population. `graph_hash` is empty if there is no graph.
     """
 
     format: int
@@ -109,3 +109,4 @@ class Header(Record):
     pins: dict[str, ModelPin]
     agent: AgentSettings
     quorum: float
+    graph_hash: str = ""

@@ -18,13 +18,76 @@ class Order(StrEnum):
     DEPTH = "depth"
 
 
+class Filter(Record):
+    """What an audience asks of one attribute: one of these values, or a number within bounds.
+
+    `values` are codes of the attribute's scale, or texts. `least` and `most` belong to the range.
+    """
+
+    attribute: str
+    values: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+
+
+class Audience(Record):
+    """A declared slice of the population: those who pass every filter, and their share of a draw.
+
+    A row is of the first audience whose filters it passes. `relax` names the attributes whose
+    filters may be dropped, in this order, if too few pass them.
+    """
+
+    id: str
+    share: float
+    where: tuple[Filter, ...] = ()
+    relax: tuple[str, ...] = ()
+
+
+class CommunitySpec(Record):
+    """What a partition of the graph has to be like to qualify as communities.
+
+    `least` and `most` bound how many there are, `share` is what each has of all personas at least.
+    """
+
+    least: int = 4
+    most: int = 8
+    share: float = 0.05
+    modularity: float = 0.4
+    seed: int = 0
+
+
+class GraphSpec(Record):
+    """Where ties come from: an edge list with its columns, or attributes.
+
+    Made from attributes, `degree` is the mean number of ties, `far` the share of ties that reach
+    beyond the neighbourhood, to people who have many ties already. `homophily` is how strongly
+    likeness in the attributes `alike` decides, from 0 to 1.
+    """
+
+    file: str = ""
+    from_column: str = ""
+    to_column: str = ""
+    strength_column: str = ""
+    degree: float = 10.0
+    far: float = 0.2
+    homophily: float = 0.6
+    alike: tuple[str, ...] = ()
+    seed: int = 0
+    communities: CommunitySpec = CommunitySpec()
+
+
 class PopulationSpec(Record):
-    """Where personas come from: a CSV file in the study's folder, one row a respondent.
+    """Where personas come from: a CSV or Parquet file in the study's folder, one row a respondent.
 
     `columns` maps each attribute to its column, `id_column` names the stable id of a row,
     `outcome_column` the held-out value and `outcome_values` its code for each choice. `draw` is
     how many rows are drawn, 0 for all, by the stream of `draw_seed`. `incomplete` says what becomes
     of a row without a required attribute: `refuse` the study, or `leave_out` the row.
+
+    `weight_column` holds how many people a row stands for; with `draw_by` `weight` rows are drawn
+    in proportion to it. `quotas` names the attributes whose shares a draw has to meet, the most
+    important first. `targets` has the share of each code, where it is known from elsewhere. `alpha`
+    is the chance at which the gates refuse a sound draw; those of `accept` may fail.
     """
 
     file: str
@@ -36,6 +99,14 @@ class PopulationSpec(Record):
     draw: int = 0
     draw_seed: int = 0
     incomplete: str = "refuse"
+    weight_column: str = ""
+    draw_by: str = "chance"
+    quotas: tuple[str, ...] = ()
+    audiences: tuple[Audience, ...] = ()
+    targets: dict[str, dict[str, float]] = {}
+    alpha: float = 0.01
+    accept: tuple[str, ...] = ()
+    graph: GraphSpec | None = None
 
 
 class Endpoint(Record):

@@ -44,7 +44,7 @@ from perdure.runner.only import chosen
 from perdure.runner.plugins import PluginParts
 from perdure.runner.respondents import host_for
 from perdure.runner.session import Session, conduct
-from perdure.runner.spendable import require_spendable, tables_used
+from perdure.runner.spendable import graph_library, require_spendable, tables_used
 from perdure.runner.spending import hold_to_budget
 from perdure.runner.taking_up import take_up
 from perdure.runner.wire import Setup
@@ -71,7 +71,8 @@ def run(
     the run has a thread of its own.
 
     Raises:
-        InvalidStudyError: a model has no price, and the study does not accept unknown spend.
+        InvalidStudyError: a model has no price, and the study does not accept unknown spend; or a
+            gate of the draw fails, and the study does not accept that.
         UsageError: a model cannot be made ready, a call is dearer than is allowed, something is
             forced that cannot be, a cell is named that is not there, or the folder is on a network
             file system; says what mends it.
@@ -308,6 +309,7 @@ async def _registry(config: RunConfig, past: History, cells: Sequence[Cell]) -> 
         worlds=[cell.entry for cell in cells],
         personas=config.population.personas,
         held_out=config.held_out.values,
+        graph=config.population.graph,
     )
     crashpoint("run.created")
     return registry
@@ -330,6 +332,8 @@ def entry_for(config: RunConfig, code: Fingerprint | None = None) -> RunEntry:
             "python": platform.python_version(),
             "agent": str(AGENT_VERSION),
             **tables_used(config.study),
+            **graph_library(config.population),
         },
         fingerprint=code,
+        population=config.population.manifest,
     )

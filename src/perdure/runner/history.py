@@ -178,11 +178,14 @@ def _moved_inputs(
 ) -> tuple[Moved, ...]:
     @cache
     def then() -> Asked:
-        return Asked.of(study_in_force(reader.entry, log), reader.personas, reader.held_out)
+        return Asked.of(
+            study_in_force(reader.entry, log), reader.personas, reader.held_out, reader.graph
+        )
 
-    asked = Asked(config.study, config.population.personas, config.held_out.values)
+    people = config.population
+    asked = Asked(config.study, people.personas, config.held_out.values, people.graph)
     was = hashes_in_force(reader.entry, log)
-    now = input_hashes(config.study, config.population, config.held_out)
+    now = {"graph": "", **input_hashes(config.study, people, config.held_out)}
     if was.get("population") != now["population"] and holds_out_the_same(then(), asked):
         # Of other people other values are held out: that is no second thing that moved.
         now["held_out"] = was.get("held_out", "")

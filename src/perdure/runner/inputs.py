@@ -8,6 +8,7 @@ from decimal import Decimal
 
 import msgspec
 
+from perdure.records.graph import Node
 from perdure.records.persona import Persona
 from perdure.records.study import Study
 from perdure.records.usage import Price, PriceTier
@@ -17,7 +18,7 @@ from perdure.study.identity import inputs_of
 
 @dataclass(frozen=True)
 class Asked:
-    """A run's inputs at one time: its study, its people, and what is held out of them.
+    """A run's inputs at one time: its study, its people, what is held out of them, their graph.
 
     `study` is None where it cannot be read any more.
     """
@@ -25,20 +26,29 @@ class Asked:
     study: Study | None
     personas: Sequence[Persona]
     held_out: Mapping[str, str]
+    graph: Sequence[Node] = ()
 
     @classmethod
-    def of(cls, study: str, personas: Sequence[Persona], held_out: Mapping[str, str]) -> Asked:
+    def of(
+        cls,
+        study: str,
+        personas: Sequence[Persona],
+        held_out: Mapping[str, str],
+        graph: Sequence[Node] = (),
+    ) -> Asked:
         """Read the inputs that a record holds. `study` is canonical JSON."""
         try:
-            return cls(msgspec.json.decode(study, type=Study), personas, held_out)
+            return cls(msgspec.json.decode(study, type=Study), personas, held_out, graph)
         except msgspec.MsgspecError:
-            return cls(None, personas, held_out)
+            return cls(None, personas, held_out, graph)
 
 
 def what_moved(then: Asked, now: Asked, name: str) -> Iterable[str]:
     """Say what moved of one input. No held-out value is ever told, only how many differ."""
     if name == "population":
         return _people(then.personas, now.personas)
+    if name == "graph":
+        return _ties(then, now)
     if name == "held_out":
         return _values(then.held_out, now.held_out)
     if then.study is None or now.study is None:
@@ -84,6 +94,30 @@ def _people(then: Sequence[Persona], now: Sequence[Persona]) -> Iterator[str]:
     kept = [name for name in was if name in found]
     if kept != [name for name in found if name in was]:
         yield "their order"
+
+
+def _ties(then: Asked, now: Asked) -> Iterator[str]:
+    was, found = (_known(asked) for asked in (then, now))
+    if len(was) != len(found):
+        yield f"{len(was)} ties then and {len(found)} now"
+    moved = sum(found.get(tie, strength) != strength for tie, strength in was.items())
+    gone = sum(tie not in found for tie in was)
+    if gone:
+        yield f"{gone} of the {len(was)} ties are gone"
+    if moved:
+        yield f"{moved} ties have another strength"
+    communities = [[node.community for node in asked.graph] for asked in (then, now)]
+    if all(communities) and communities[0] != communities[1]:
+        yield "their communities"
+
+
+def _known(asked: Asked) -> dict[tuple[str, str], float]:
+    pairs = zip(asked.personas, asked.graph, strict=bool(asked.graph))
+    return {
+        (persona.id, other): strength
+        for persona, node in pairs
+        for other, strength in node.ties.items()
+    }
 
 
 def _values(then: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """What moved between a run as it was asked and as it is asked now, and whether it may go on. Pure.
 
 Everything that moved is named at once. Some of it may be forced, by name; what makes other worlds
-(population, scenarios, seeds) never. Code that only carries bytes may move; that is recorded.
+(population, graph, scenarios, seeds) never. Code that only carries bytes may move, on record.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ NEVER: dict[str, str] = {
     "engine": "",
     "python": "",
     "population": _OTHER_WORLDS,
+    "graph": _OTHER_WORLDS,
     "scenarios": _OTHER_WORLDS,
     "seeds": _OTHER_WORLDS,
     "held_out": "the record holds the values that answers are compared with at the end",

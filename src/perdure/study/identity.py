@@ -36,9 +36,13 @@ def world_seed(replicate_seed: int, variant: str) -> str:
     return digest[:_SEED_BYTES].hex()
 
 
-def world_id(scenario_hash: str, replicate_seed: int, population_hash: str) -> str:
+def world_id(
+    scenario_hash: str, replicate_seed: int, population_hash: str, graph_hash: str = ""
+) -> str:
     """Derive a world's id: 12 hex digits, from everything that makes it another world."""
     text = f"{scenario_hash}:{replicate_seed}:{population_hash}"
+    if graph_hash:
+        text += f":{graph_hash}"
     return hashlib.sha256(text.encode()).hexdigest()[:_ID_DIGITS]
 
 
@@ -75,6 +79,7 @@ def input_hashes(study: Study, population: Population, held_out: HeldOut) -> dic
     return {
         **stated,
         "population": population.population_hash,
+        **({"graph": population.graph_hash} if population.graph_hash else {}),
         "held_out": held_out.held_out_hash,
     }
 
@@ -134,7 +139,7 @@ def _cell(
     seed: int,
     scenario_hash: str,
 ) -> Cell:
-    identity = world_id(scenario_hash, seed, population.population_hash)
+    identity = world_id(scenario_hash, seed, population.population_hash, population.graph_hash)
     entry = WorldEntry(
         world_id=identity,
         scenario=scenario.id,
@@ -159,6 +164,7 @@ def _cell(
         pins={role: spec.pin for role, spec in study.models.items()},
         agent=study.agent,
         quorum=study.quorum,
+        graph_hash=population.graph_hash,
     )
     return Cell(entry=entry, header=header)
 

@@ -34,6 +34,7 @@ class Parsed:
     file_line: int
     draw_line: int
     files: tuple[Spot[str], ...] = ()
+    ties_line: int = 0
 
 
 def parse(data: bytes, found: Findings) -> Parsed:
@@ -78,6 +79,7 @@ def _study(root: Node, found: Findings) -> Parsed:
     agent = read_agent(study)
     budget = read_budget(study)
     draw = population.get(schema.DRAW) if population.has(schema.DRAW) else population
+    graph = population.get(schema.GRAPH) if population.has(schema.GRAPH) else population
     asked = (
         None
         if found
@@ -109,6 +111,7 @@ def _study(root: Node, found: Findings) -> Parsed:
         file_line=population.line_of(schema.FILE),
         draw_line=draw.line_of(schema.DRAW_N),
         files=study.get(schema.FILES),
+        ties_line=graph.line_of(schema.GRAPH_FILE),
     )
 
 

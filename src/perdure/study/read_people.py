@@ -10,6 +10,9 @@ from perdure.records.study import PopulationSpec
 from perdure.study import schema
 from perdure.study.findings import quoted, suggestion
 from perdure.study.kinds import Named
+from perdure.study.read_draw import read_accepted, read_audiences, read_draw, read_targets
+from perdure.study.read_graph import GATES as GRAPH_GATES
+from perdure.study.read_graph import read_graph
 from perdure.study.section import Section
 
 
@@ -72,7 +75,9 @@ def _outcome(section: Section | None) -> OutcomeSpec | None:
 def _population(
     section: Section, attributes: tuple[Named[str, Section], ...], outcome: Section | None
 ) -> PopulationSpec:
-    draw = section.get(schema.DRAW) if section.has(schema.DRAW) else None
+    known = {named.key: named.value for named in attributes}
+    draw = read_draw(section, known)
+    gates = section.get(schema.GATES)
     missing = section.get(schema.MISSING) if section.has(schema.MISSING) else None
     values = outcome.get(schema.OUTCOME_VALUES) if outcome is not None else ()
     return PopulationSpec(
@@ -82,9 +87,17 @@ def _population(
         outcome_column=outcome.get(schema.OUTCOME_COLUMN) if outcome is not None else "",
         outcome_values={entry.key: entry.value for entry in values},
         missing=("",) if missing is None else tuple(spot.value for spot in missing),
-        draw=draw.get(schema.DRAW_N) if draw is not None else 0,
-        draw_seed=draw.get(schema.DRAW_SEED) if draw is not None else 0,
+        draw=draw.n,
+        draw_seed=draw.seed,
         incomplete=section.get(schema.INCOMPLETE),
+        weight_column=section.get(schema.WEIGHT_COLUMN),
+        draw_by=draw.by,
+        quotas=draw.quotas,
+        audiences=read_audiences(section, known),
+        targets=read_targets(section, known),
+        alpha=gates.get(schema.ALPHA),
+        accept=read_accepted(gates, [*known, *(GRAPH_GATES if section.has(schema.GRAPH) else ())]),
+        graph=read_graph(section, known),
     )
 
 
@@ -137,6 +150,11 @@ def _check_columns(
             wrong = f"The column {quoted(column)} is already {taken[column]}."
             outcome.wrong(schema.OUTCOME_COLUMN, wrong, "Name another column.")
         taken[column] = "the held-out outcome"
+    if population.has(schema.WEIGHT_COLUMN):
+        column = population.get(schema.WEIGHT_COLUMN)
+        if column in taken:
+            wrong = f"The column {quoted(column)} is already {taken[column]}."
+            population.wrong(schema.WEIGHT_COLUMN, wrong, "Name another column.")
     name = outcome.get(schema.OUTCOME_NAME) if outcome is not None else ""
     for named in attributes:
         if named.key == name:

@@ -136,7 +136,7 @@ ONTOLOGY = Group(
 FILE = Field(
     "file",
     _FILE,
-    "A CSV file in the study's folder: a header, then one row a person.",
+    "A CSV or Parquet file in the study's folder: one row a person.",
     required=True,
 )
 ID = Field("id", _COLUMN, "The column with a stable id for each row.", required=True)
@@ -156,9 +156,200 @@ INCOMPLETE = Field(
 )
 DRAW_N = Field("n", Whole(1, DRAW_MAX), "How many people are drawn.", required=True)
 DRAW_SEED = Field("seed", Whole(0, SEED_MAX), "The seed of the draw.", otherwise=0, default="`0`")
-DRAW_GROUP = Group("draw", (DRAW_N, DRAW_SEED), "A smaller draw is always part of a larger one.")
+DRAW_BY = Field(
+    "by",
+    Word(("chance", "weight")),
+    "Whether every row has the same chance, or one in proportion to its `weight`.",
+    otherwise="chance",
+    default="`chance`",
+)
+QUOTAS = Field(
+    "quotas",
+    ListOf(Name(), most=20),
+    "Attributes with a scale whose shares the draw has to meet, the most important first. If too "
+    "few people fit, the last is dropped first, and that is recorded.",
+    otherwise=(),
+    default="none",
+)
+DRAW_GROUP = Group(
+    "draw",
+    (DRAW_N, DRAW_SEED, DRAW_BY, QUOTAS),
+    "Without quotas and audiences, a smaller draw is always part of a larger one.",
+)
 DRAW = Field("draw", DRAW_GROUP, "Draw some of the rows.", default="all rows")
-POPULATION = Group("population", (FILE, ID, MISSING, INCOMPLETE, DRAW), "Who is in the study.")
+WEIGHT_COLUMN = Field(
+    "weight",
+    _COLUMN,
+    "The column with the survey weight of a row: how many people it stands for. A row without one, "
+    "or with 0, is left out and counted.",
+    otherwise="",
+    default="every row counts the same",
+)
+IS = Field(
+    "is",
+    ListOf(_CODE, least=1, most=1_000),
+    "Codes of the attribute's scale, or its texts: one of them.",
+    otherwise=(),
+    default="any",
+)
+FROM = Field("from", Number(-1e15, 1e15), "The least number, included.", default="no least")
+TO = Field("to", Number(-1e15, 1e15), "The largest number, included.", default="no most")
+FILTER = Group("filter", (IS, FROM, TO), "What an audience asks of one attribute.")
+SHARE_OF_DRAW = Field(
+    "share",
+    Number(0.000001, 1),
+    "Its share of the draw. Those of all audiences add up to 1.",
+    required=True,
+)
+WHERE = Field(
+    "where",
+    MapOf(Name(), FILTER, most=50),
+    "Filters by attribute; who is in the audience passes all of them.",
+    otherwise=(),
+    default="everyone who is in no earlier audience",
+)
+RELAX = Field(
+    "relax",
+    ListOf(Name(), most=50),
+    "Filters, by attribute, that may be dropped in this order if too few people pass them. Each "
+    "step is recorded.",
+    otherwise=(),
+    default="none: a shortfall is refused",
+)
+AUDIENCE = Group(
+    "audience",
+    (SHARE_OF_DRAW, WHERE, RELAX),
+    "A slice of the population. A row is of the first audience whose filters it passes.",
+)
+AUDIENCES = Field(
+    "audiences",
+    MapOf(Name(), AUDIENCE, least=1, most=100),
+    "Audiences by id; `draw` says of how many people they are shares.",
+    otherwise=(),
+    default="none",
+)
+TARGETS = Field(
+    "targets",
+    MapOf(Name(), MapOf(_CODE, Number(0, 1), least=2), most=50),
+    "For attributes with a scale, the share of each code as it is known from elsewhere (a census). "
+    "Quotas and gates go by it.",
+    otherwise=(),
+    default="the shares in the file, by weight",
+)
+ALPHA = Field(
+    "alpha",
+    Number(0.000001, 0.5),
+    "The chance at which a sound draw fails any gate.",
+    otherwise=0.01,
+    default="`0.01`",
+)
+ACCEPT = Field(
+    "accept",
+    ListOf(Name(), most=100),
+    "Gates, by name, that may fail. They are shown and recorded as failed and accepted.",
+    otherwise=(),
+    default="none: a run whose draw fails a gate is refused",
+)
+GATES_GROUP = Group("gates", (ALPHA, ACCEPT), "How what is drawn is compared with its target.")
+GATES = Field("gates", GATES_GROUP, "How the draw is judged.", default="as below")
+COMMUNITIES_LEAST = Field(
+    "least", Whole(2, 1_000), "How many there are at least.", otherwise=4, default="`4`"
+)
+COMMUNITIES_MOST = Field(
+    "most", Whole(2, 1_000), "How many there are at most.", otherwise=8, default="`8`"
+)
+COMMUNITIES_SHARE = Field(
+    "share",
+    Number(0, 0.5),
+    "What each has of all personas at least.",
+    otherwise=0.05,
+    default="`0.05`",
+)
+MODULARITY = Field(
+    "modularity",
+    Number(0, 1),
+    "The least modularity (Newman's, by strength).",
+    otherwise=0.4,
+    default="`0.4`",
+)
+COMMUNITIES_SEED = Field(
+    "seed", Whole(0, SEED_MAX), "The seed of the search.", otherwise=0, default="`0`"
+)
+COMMUNITIES_GROUP = Group(
+    "communities",
+    (COMMUNITIES_LEAST, COMMUNITIES_MOST, COMMUNITIES_SHARE, MODULARITY, COMMUNITIES_SEED),
+    "What a partition of the graph has to be like; without one, polarization is not measurable.",
+)
+GRAPH_FILE = Field(
+    "file",
+    _FILE,
+    "A CSV or Parquet file in the study's folder: one row a tie. The ties are then those.",
+    otherwise="",
+    default="ties are made from attributes",
+)
+GRAPH_FROM = Field("from", _COLUMN, "The column with the id of one end.", otherwise="")
+GRAPH_TO = Field("to", _COLUMN, "The column with the id of the other end.", otherwise="")
+GRAPH_STRENGTH = Field(
+    "strength",
+    _COLUMN,
+    "The column with the strength of a tie, above 0; the largest counts as 1.",
+    otherwise="",
+    default="all ties are equal",
+)
+DEGREE = Field(
+    "degree",
+    Number(2, 200),
+    "How many ties a persona has on average.",
+    otherwise=10.0,
+    default="`10`",
+)
+FAR = Field(
+    "far",
+    Number(0, 1),
+    "The share of ties that lead beyond the neighbourhood, rather to people with many ties.",
+    otherwise=0.2,
+    default="`0.2`",
+)
+HOMOPHILY = Field(
+    "homophily",
+    Number(0, 1),
+    "How strongly likeness decides who is tied, from not at all to always.",
+    otherwise=0.6,
+    default="`0.6`; `0` without `alike`",
+)
+ALIKE = Field(
+    "alike",
+    ListOf(Name(), most=20),
+    "The attributes in which people who know each other are alike, the most important first.",
+    otherwise=(),
+    default="none",
+)
+GRAPH_SEED = Field("seed", Whole(0, SEED_MAX), "The seed of the ties.", otherwise=0, default="`0`")
+COMMUNITIES_FIELD = Field(
+    "communities", COMMUNITIES_GROUP, "What qualifies as communities.", default="as below"
+)
+GRAPH_GROUP = Group(
+    "graph",
+    (
+        GRAPH_FILE,
+        GRAPH_FROM,
+        GRAPH_TO,
+        GRAPH_STRENGTH,
+        DEGREE,
+        FAR,
+        HOMOPHILY,
+        ALIKE,
+        GRAPH_SEED,
+        COMMUNITIES_FIELD,
+    ),
+    "Who knows whom: from a list of ties (`file`, `from`, `to`), or made from attributes.",
+)
+GRAPH = Field("graph", GRAPH_GROUP, "Who knows whom.", default="nobody knows anybody")
+POPULATION = Group(
+    "population",
+    (FILE, ID, MISSING, INCOMPLETE, WEIGHT_COLUMN, DRAW, AUDIENCES, TARGETS, GATES, GRAPH),
+    "Who is in the study.",
+)
 
 # --- questions, variants ------------------------------------------------------------------------
 CHOICE_LABEL = Field("label", Text(longest=500), "How the choice is named.", required=True)
@@ -660,6 +851,11 @@ GROUPS = (
     OUTCOME,
     POPULATION,
     DRAW_GROUP,
+    AUDIENCE,
+    FILTER,
+    GATES_GROUP,
+    GRAPH_GROUP,
+    COMMUNITIES_GROUP,
     QUESTION,
     CHOICE,
     TIMELINE,

@@ -8,6 +8,7 @@ from typing import Self
 from perdure.base.canonical import encode
 from perdure.base.errors import DamagedRecordError, HeldError, InternalError, StaleWriterError
 from perdure.records.events import Batch, Event, Head
+from perdure.records.graph import Node
 from perdure.records.persona import Persona
 from perdure.records.registry import (
     LogHead,
@@ -158,11 +159,13 @@ class MemoryRun:
         worlds: Sequence[WorldEntry],
         personas: Sequence[Persona],
         held_out: Mapping[str, str],
+        graph: Sequence[Node] = (),
     ) -> None:
         self.entry = entry
         self.worlds = tuple(worlds)
         self.personas = tuple(personas)
         self.held_out = dict(held_out)
+        self.graph = tuple(graph)
         self.epoch = 0
         self.log: list[StoredLog] = []
         self.log_head = first_log_head(encode(entry))
@@ -185,9 +188,10 @@ class MemoryRegistry:
         worlds: Sequence[WorldEntry],
         personas: Sequence[Persona],
         held_out: Mapping[str, str],
+        graph: Sequence[Node] = (),
     ) -> Self:
         """Make the registry of a run and open it under the first epoch."""
-        return await cls.open(MemoryRun(entry, worlds, personas, held_out))
+        return await cls.open(MemoryRun(entry, worlds, personas, held_out, graph))
 
     @classmethod
     async def open(cls, run: MemoryRun) -> Self:

@@ -224,7 +224,9 @@ def require_layout(database: Database, layout: Layout) -> None:
             remedy="Use a newer perdure.",
         )
     found = database.fetch("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid")
-    if version != FORMAT or tuple(sql for (sql,) in found) != layout.tables:
+    tables = tuple(sql for (sql,) in found)
+    known = {layout.tables, (*layout.tables, layout.besides)}
+    if version != FORMAT or tables not in known:
         raise DamagedRecordError(f"Its tables are not those of a {layout.name}.", where=where)
 
 

@@ -16,6 +16,7 @@ from typing import Self
 from perdure.base.canonical import hash_hex, sha256
 from perdure.base.errors import DamagedRecordError
 from perdure.records.events import Event, Head
+from perdure.records.graph import Node
 from perdure.records.journal import OpenTick
 from perdure.records.persona import Persona
 from perdure.records.registry import LogPayload, RunClosed, WorldEntry, WorldOutcome
@@ -31,9 +32,11 @@ from perdure.trace.paths import partition_path
 from perdure.trace.registry_file import REGISTRY_NAME, WORLDS_NAME
 from perdure.trace.registry_rows import (
     StoredWorld,
+    graph_hash,
     held_out_hash,
     population_hash,
     read_entry,
+    read_graph,
     read_held_out,
     read_personas,
     read_world,
@@ -108,7 +111,7 @@ class RunReader:
             DamagedRecordError: it does not hold what was written; names what does not match.
 
         """
-        for part in (self.worlds, self.outcomes, self.personas, self.held_out):
+        for part in (self.worlds, self.outcomes, self.personas, self.graph, self.held_out):
             assert part is not None
 
     @cached_property
@@ -217,6 +220,22 @@ class RunReader:
         if population_hash(personas) != self.entry.hashes.get("population"):
             self._require("The population does not match its hash.", "personas")
         return personas
+
+    @cached_property
+    def graph(self) -> tuple[Node, ...]:
+        """Who knows whom, a node for each persona in their order; empty if the run has no graph.
+
+        Raises:
+            DamagedRecordError: it is not the one whose hash the run was asked with.
+
+        """
+        asked = self.entry.hashes.get("graph")
+        if asked is None:
+            return ()  # and there is no table of it either
+        nodes = read_graph(self._registry)
+        if graph_hash(nodes) != asked or len(nodes) != len(self.personas):
+            self._require("The graph does not match its hash.", "graph")
+        return nodes
 
     @property
     def held_out(self) -> dict[str, str]:

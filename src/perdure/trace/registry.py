@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Self
 
 from perdure.records.events import Head
+from perdure.records.graph import Node
 from perdure.records.persona import Persona
 from perdure.records.registry import LogHead, LogPayload, RunEntry, WorldEntry, WorldOutcome
 from perdure.trace.off_loop import off_loop
@@ -32,6 +33,7 @@ class Registry:
         worlds: Sequence[WorldEntry],
         personas: Sequence[Persona],
         held_out: Mapping[str, str],
+        graph: Sequence[Node] = (),
     ) -> Self:
         """Give birth to the registry of a run and open it; its log says `opened` with epoch 1.
 
@@ -43,7 +45,12 @@ class Registry:
 
         def create() -> RegistryFile:
             return RegistryFile.create(
-                folder, entry=entry, worlds=worlds, personas=personas, held_out=held_out
+                folder,
+                entry=entry,
+                worlds=worlds,
+                personas=personas,
+                held_out=held_out,
+                graph=graph,
             )
 
         return cls(await off_loop(create))

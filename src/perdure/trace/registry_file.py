@@ -11,6 +11,7 @@ from typing import Self, TypeAlias
 from perdure.base.canonical import encode
 from perdure.base.errors import InternalError, StorageError, StorageFullError
 from perdure.records.events import Head
+from perdure.records.graph import Node
 from perdure.records.persona import Persona
 from perdure.records.registry import (
     ENDED,
@@ -77,6 +78,7 @@ class RegistryFile:
         worlds: Sequence[WorldEntry],
         personas: Sequence[Persona],
         held_out: Mapping[str, str],
+        graph: Sequence[Node] = (),
     ) -> Self:
         """Give birth to the registry of a run and open it under the first epoch.
 
@@ -99,6 +101,12 @@ class RegistryFile:
                 "INSERT INTO personas VALUES (?, ?, ?)",
                 ((place, one.id, encode(one)) for place, one in enumerate(personas)),
             )
+            if graph:
+                database.execute(REGISTRY.besides)
+                database.execute_many(
+                    "INSERT INTO graph VALUES (?, ?)",
+                    ((place, encode(one)) for place, one in enumerate(graph)),
+                )
             database.execute_many("INSERT INTO held_out VALUES (?, ?)", sorted(held_out.items()))
             database.execute(INSERT_LOG, opened)
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-
-from perdure.base.canonical import encode, sha256
+from perdure.base.canonical import encode, hash_each, sha256
 from perdure.base.errors import DamagedRecordError
 from perdure.records.events import Head
+from perdure.records.graph import Node
 from perdure.records.persona import Persona
 from perdure.records.record import Record
 from perdure.records.registry import LOG_KIND_OF, RunEntry, RunOpened, WorldEntry, WorldOutcome
@@ -18,6 +17,8 @@ _WORLDS = "SELECT position, world_id, entry, witness, outcome FROM worlds ORDER 
 _WORLD = "SELECT world_id, entry, witness, outcome FROM worlds WHERE world_id = ?"
 _FIRST_LOG = "SELECT kind, payload, hash FROM log WHERE seq = 0"
 _OPENED = (LOG_KIND_OF[RunOpened], encode(RunOpened(epoch=1)))
+_HAS_GRAPH = "SELECT 1 FROM sqlite_schema WHERE name = 'graph'"
+_GRAPH = "SELECT position, payload FROM graph ORDER BY position"
 _PERSONAS = "SELECT position, id, payload FROM personas ORDER BY position"
 
 
@@ -123,6 +124,25 @@ def read_personas(database: Database) -> tuple[Persona, ...]:
     return tuple(personas)
 
 
+def read_graph(database: Database) -> tuple[Node, ...]:
+    """Read the graph, a node for each persona in their order.
+
+    Raises:
+        DamagedRecordError: there is none, or a row does not hold what was written.
+
+    """
+    if not database.fetch(_HAS_GRAPH):
+        raise DamagedRecordError("The graph is missing.", where=str(database.path))
+    nodes = []
+    for place, (position, payload) in enumerate(database.fetch(_GRAPH)):
+        where = f"{database.path}: node {place}"
+        node = decode(payload, Node, where)
+        if position != place or encode(node) != payload:
+            raise DamagedRecordError("The row is that of another node.", where=where)
+        nodes.append(node)
+    return tuple(nodes)
+
+
 def read_held_out(database: Database) -> dict[str, str]:
     """Read the held-out values by source row.
 
@@ -138,12 +158,12 @@ def read_held_out(database: Database) -> dict[str, str]:
 
 def population_hash(personas: tuple[Persona, ...]) -> str:
     """Hash a population: the canonical JSON of the list of its personas, one at a time."""
-    digest = hashlib.sha256(b"[")
-    for place, persona in enumerate(personas):
-        digest.update(b"," if place else b"")
-        digest.update(encode(persona))
-    digest.update(b"]")
-    return digest.hexdigest()
+    return hash_each(personas)
+
+
+def graph_hash(nodes: tuple[Node, ...]) -> str:
+    """Hash a graph: the canonical JSON of the list of its nodes, one at a time."""
+    return hash_each(nodes)
 
 
 def held_out_hash(values: dict[str, str]) -> str:

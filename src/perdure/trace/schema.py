@@ -15,11 +15,15 @@ VALUE_BYTES_MAX = 64 * 1024 * 1024
 
 
 class Layout(NamedTuple):
-    """One kind of database: its mark in the file's header, and its tables in order."""
+    """One kind of database: its mark in the file's header, and its tables in order.
+
+    `besides` is a table that only some of them have, after the others.
+    """
 
     application_id: int
     name: str
     tables: tuple[str, ...]
+    besides: str = ""
 
 
 _ONE_ROW = "id INTEGER PRIMARY KEY CHECK (id = 1)"
@@ -91,6 +95,8 @@ REGISTRY = Layout(
             "hash BLOB NOT NULL",
         ),
     ),
+    # Runs whose population has no graph are as they were before there were any.
+    besides=_table("graph", "position INTEGER PRIMARY KEY", "payload BLOB NOT NULL"),
 )
 
 # The mark is `PERC` in ASCII.

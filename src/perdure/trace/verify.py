@@ -68,6 +68,7 @@ def verify(folder: Path) -> RunReport:
         outcomes = read_or_find(lambda: reader.outcomes, findings, "registry") or {}
         witnesses = read_or_find(reader.witnesses, findings, "registry") or {}
         personas = read_or_find(lambda: reader.personas, findings, "registry")
+        read_or_find(lambda: reader.graph, findings, "registry")
         read_or_find(lambda: reader.held_out, findings, "registry")
         moves = moves_of(row.payload for row in log or ())
         ids = None if personas is None else tuple(persona.id for persona in personas)

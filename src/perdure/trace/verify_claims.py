@@ -68,9 +68,10 @@ def worlds_of(entry: RunEntry) -> tuple[WorldEntry, ...]:
 
     """
     study, population = asked(entry), entry.hashes.get("population", "")
+    graph = f":{entry.hashes['graph']}" if "graph" in entry.hashes else ""
     return tuple(
         WorldEntry(
-            world_id=_hex(f"{hash_hex(scenario)}:{seed}:{population}")[:_ID_DIGITS],
+            world_id=_hex(f"{hash_hex(scenario)}:{seed}:{population}{graph}")[:_ID_DIGITS],
             scenario=scenario.id,
             variant=scenario.variant,
             replicate_seed=seed,
@@ -128,6 +129,8 @@ def wrong_header(
         return "Its header is of another world than the registry asks for."
     if header.population_hash != entry.hashes.get("population"):
         return "Its header names another population than the registry."
+    if header.graph_hash != entry.hashes.get("graph", ""):
+        return "Its header names another graph than the registry."
     if scenarios and hash_hex(scenario) not in scenarios:
         return "Its header has another scenario than the run was asked for."
     return None

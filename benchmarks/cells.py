@@ -155,6 +155,7 @@ def bare(folder: Path, _: int) -> dict[str, float]:
                 world = WorldRun(
                     header=header,
                     personas=personas,
+                    people=asked.population.people,
                     world=parts.world(header),
                     agent=parts.agent(header),
                     partition=await partitions.create(header, 1),

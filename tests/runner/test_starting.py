@@ -24,7 +24,7 @@ def test_a_record_that_was_acknowledged_is_not_born_again() -> None:
     partitions = MemoryPartitions()
     shop = Workshop(
         parts=OwnParts(config),
-        personas={persona.id: persona for persona in config.population.personas},
+        people=config.population.people,
         host=None,  # type: ignore[arg-type]  # nothing is asked
         partitions=partitions,
         readings=Readings(partitions),

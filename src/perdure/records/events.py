@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import get_args
 
 from perdure.records.budget import Rung
-from perdure.records.outcome import TurnFailureCause, UnscorableCause
+from perdure.records.outcome import Rule, TurnFailureCause, UnscorableCause
 from perdure.records.persona import Memory
 from perdure.records.presentation import (
     DroppedExposure,
@@ -19,6 +19,7 @@ from perdure.records.presentation import (
     Presentation,
     Stimulus,
 )
+from perdure.records.reaction import Reaction
 from perdure.records.record import Record
 from perdure.records.request import FailureCause
 from perdure.records.usage import CostSource, Usage
@@ -64,12 +65,18 @@ class AnswerGiven(Record):
 
 
 class Turn(Record):
-    """A turn that was taken: what was shown, the prompt as sent, the answer as given."""
+    """A turn that was taken: what was shown, the prompt as sent, the answer as given.
+
+    `recalled` are the content numbers of the memories that the prompt tells; `reaction` is what the
+    persona did, where it could do something.
+    """
 
     job: int
     presentation: Presentation
     prompt: tuple[PromptPart, ...]
     answer: str
+    recalled: tuple[int, ...] = ()
+    reaction: Reaction | None = None
 
 
 class TurnNotTaken(Record):
@@ -81,11 +88,34 @@ class TurnNotTaken(Record):
     call: FailureCause | None = None
 
 
+class GuardrailViolation(Record):
+    """An answer to the job that broke a rule, and is therefore not the outcome of its turn.
+
+    It stands before that outcome.
+    """
+
+    job: int
+    rule: Rule
+    prompt: tuple[PromptPart, ...]
+    answer: str
+
+
 class MemoryFormed(Record):
-    """A persona's new memory, after the turn with content number `turn`."""
+    """A persona's new memory, after the turn with content number `turn`.
+
+    `vector` is the hash of the memory's vector among the blobs, if it has one.
+    """
 
     turn: int
     memory: Memory
+    vector: str = ""
+
+
+class BeliefsHeld(Record):
+    """All beliefs of a persona after the turn with content number `turn`, which moved some."""
+
+    turn: int
+    beliefs: dict[str, int]
 
 
 class Reflected(Record):
@@ -94,6 +124,23 @@ class Reflected(Record):
     turn: int
     prompt: tuple[PromptPart, ...]
     text: str = ""
+    failed: FailureCause | None = None
+
+
+class Probed(Record):
+    """A question about the persona itself, asked after the turn with content number `turn`.
+
+    `code` is what is known of the attribute, and `choice` what the answer was scored as; or there
+    is the cause why there is no score, or of the failed call.
+    """
+
+    turn: int
+    attribute: str
+    code: str
+    prompt: tuple[PromptPart, ...]
+    answer: str = ""
+    choice: str = ""
+    unscorable: UnscorableCause | None = None
     failed: FailureCause | None = None
 
 
@@ -166,8 +213,11 @@ Payload = (
     | AnswerGiven
     | Turn
     | TurnNotTaken
+    | GuardrailViolation
     | MemoryFormed
+    | BeliefsHeld
     | Reflected
+    | Probed
     | ScoreGiven
     | Cost
     | Degraded
@@ -184,8 +234,11 @@ KIND_OF: dict[type[Record], str] = {
     AnswerGiven: "answer",
     Turn: "turn",
     TurnNotTaken: "turn_failed",
+    GuardrailViolation: "guardrail_violation",
     MemoryFormed: "memory",
+    BeliefsHeld: "belief_snapshot",
     Reflected: "reflection",
+    Probed: "probe",
     ScoreGiven: "score",
     Cost: "cost",
     Degraded: "degraded",
@@ -202,8 +255,11 @@ IS_CONTENT: dict[str, bool] = {
     "answer": True,
     "turn": True,
     "turn_failed": True,
+    "guardrail_violation": True,
     "memory": True,
+    "belief_snapshot": True,
     "reflection": True,
+    "probe": True,
     "score": True,
     "cost": False,
     "degraded": False,

@@ -5,8 +5,10 @@ from __future__ import annotations
 from enum import StrEnum
 
 from perdure.records.persona import Memory
+from perdure.records.reaction import Reaction
 from perdure.records.record import Record
 from perdure.records.request import FailureCause, Message
+from perdure.records.scenario import Question
 
 
 class TurnFailureCause(StrEnum):
@@ -15,8 +17,38 @@ class TurnFailureCause(StrEnum):
     CALL_FAILED = "call_failed"
     UNCONDITIONED = "unconditioned"
     CONTEXT_EXCEEDED = "context_exceeded"
+    GUARDRAIL = "guardrail"
     NOTHING_SHOWN = "nothing_shown"
     AGENT_DECLINED = "agent_declined"
+
+
+class Rule(StrEnum):
+    """What an answer has to be: readable in the asked form, and only about what was shown."""
+
+    UNREADABLE = "unreadable"
+    NOT_SHOWN = "not_shown"
+
+
+class Violation(Record):
+    """An answer that broke a rule, with the prompt that it was given to."""
+
+    rule: Rule
+    messages: tuple[Message, ...]
+    answer: str
+
+
+class ProbeDone(Record):
+    """A question whose answer is known: one of the persona's own attributes, and its code.
+
+    `failed` is the failure of its model call, if that got no reply.
+    """
+
+    attribute: str
+    code: str
+    question: Question
+    messages: tuple[Message, ...]
+    answer: str = ""
+    failed: FailureCause | None = None
 
 
 class ReflectionDone(Record):
@@ -32,12 +64,23 @@ class ReflectionDone(Record):
 
 
 class TurnDone(Record, tag="done"):
-    """A turn that was taken: the prompt as sent, the answer in the model's own words."""
+    """A turn that was taken: the prompt as sent, the answer in the model's own words.
+
+    `reaction` is what the answer says that the persona does, where it could do something. `beliefs`
+    are all that it holds after the turn, absent if the turn moved none. `recalled` are the numbers
+    of the memories that the prompt tells. `violations` are the answers before this one that broke
+    a rule.
+    """
 
     messages: tuple[Message, ...]
     answer: str
     memories: tuple[Memory, ...] = ()
     reflection: ReflectionDone | None = None
+    reaction: Reaction | None = None
+    beliefs: dict[str, int] | None = None
+    recalled: tuple[int, ...] = ()
+    probe: ProbeDone | None = None
+    violations: tuple[Violation, ...] = ()
 
 
 class TurnFailed(Record, tag="failed"):
@@ -45,6 +88,7 @@ class TurnFailed(Record, tag="failed"):
 
     cause: TurnFailureCause
     call: FailureCause | None = None
+    violations: tuple[Violation, ...] = ()
 
 
 Outcome = TurnDone | TurnFailed

@@ -63,17 +63,28 @@ class Persona(Record):
 
 
 class Memory(Record):
-    """A private, dated note of one persona. `claim` names the claim that it is about, if any."""
+    """A private, dated note of one persona. `claim` names the claim that it is about, if any.
+
+    `vector` is what the text means to the embedding model, as little-endian 32-bit floats; empty
+    without one. `number` is the content number of the memory's own event, given by the runner. In
+    that event there is neither: the vector is among the blobs.
+    """
 
     tick: int
     text: str
     importance: float
     claim: str = ""
     source: str = "exposure"
+    vector: bytes = b""
+    number: int = -1
 
 
 class PersonaState(Record):
-    """What a persona carries from tick to tick, rebuilt from its events alone."""
+    """What a persona carries from tick to tick, rebuilt from its events alone.
+
+    `beliefs` is how far it believes each claim that it met, in steps from -3 to 3; 0 is unsure.
+    """
 
     memories: tuple[Memory, ...] = ()
     turns_since_reflection: int = 0
+    beliefs: dict[str, int] = {}

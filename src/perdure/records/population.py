@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from perdure.records.graph import GraphReport, Node
+from perdure.records.people import People
 from perdure.records.persona import Persona
 from perdure.records.record import Record
 
@@ -98,6 +99,11 @@ class Population(Record):
     manifest: PopulationManifest
     graph: tuple[Node, ...] = ()
     graph_hash: str = ""
+
+    @property
+    def people(self) -> People:
+        """The personas with their graph, as a world may know them."""
+        return People(personas=self.personas, graph=self.graph)
 
     @property
     def persona_ids(self) -> tuple[str, ...]:

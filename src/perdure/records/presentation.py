@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from perdure.records.persona import Persona, PersonaState
+from perdure.records.reaction import Action, Reaction
 from perdure.records.record import Record
 from perdure.records.request import FailureCause, Message
 from perdure.records.scenario import Question
 
 
 class Stimulus(Record):
-    """Something that can be shown. `id` is unique within its world; `claim` is a claim's id."""
+    """Something that can be shown. `id` is unique within its world; `claim` is a claim's id.
+
+    A persona's message answers the stimulus `reply_to`, if any, and has the `stance` that its
+    author's turn was scored as: the id of a choice, empty where it was not scored.
+    """
 
     id: str
     kind: str
     text: str
     claim: str = ""
     author: str = ""
+    reply_to: str = ""
+    stance: str = ""
 
 
 class Exposure(Record):
@@ -34,18 +41,31 @@ class Impression(Record):
 
 
 class View(Record):
-    """The public context of what is shown: counts by stimulus, from earlier ticks only."""
+    """The public context of what is shown, by stimulus and from earlier ticks only.
+
+    `counts` says how often what was done with it, `ties` how strong the viewer's tie is to its
+    author or teller, `told_by` who told it. `near` lists what comes from the viewer's own
+    community, and `threads` the stimuli that it answers, the first one first.
+    """
 
     counts: dict[str, dict[str, int]] = {}
+    ties: dict[str, float] = {}
+    told_by: dict[str, str] = {}
+    near: tuple[str, ...] = ()
+    threads: dict[str, tuple[str, ...]] = {}
 
 
 class Presentation(Record):
-    """One persona, one channel, one tick: an impression, its view, and the question asked."""
+    """One persona, one channel, one tick: an impression, its view, and the question asked.
+
+    `actions` is what the persona can do on the channel, beside answering.
+    """
 
     persona: str
     impression: Impression
     question: str
     view: View = View()
+    actions: tuple[Action, ...] = ()
 
 
 class DroppedExposure(Record):
@@ -94,12 +114,14 @@ class CompletedTurn(Record):
     """A past turn as the next `step` of a world gets it: what was shown, answered and scored.
 
     `choice` is the id of the choice that the answer was scored as; empty where it was not scored.
+    `reaction` is what the persona did, where it could do something.
     """
 
     persona: str
     presentation: Presentation
     answer: str
     choice: str = ""
+    reaction: Reaction | None = None
 
 
 class Plan(Record):

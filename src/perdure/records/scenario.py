@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from perdure.records.baseline_rule import BaselineRule
+from perdure.records.channels import Channels, Involvement, PlannedIntervention
 from perdure.records.persona import Choice, Ontology
 from perdure.records.record import Record
 
@@ -45,8 +46,11 @@ class Scenario(Record):
     Ticks number from 0 to `horizon` - 1, each one `tick_unit` long. At the ticks in `waves` the
     survey question `wave_question` is put to everyone; at the ticks in `exposures`, the listed
     claims are shown to the personas who are active, who answer `exposure_question`.
-    `activation` is the chance that a persona is active at a tick. `settings` are for the user's
-    own world and are not read by ours. `world` names the world's class as `module:Class`.
+    On its `channels` people meet messages and each other, and its `interventions` change what they
+    see there. `activation` is the chance that a persona is active at a tick, times its
+    `involvement` if there is one, times the factor of the tick in `rhythm`, which begins anew when
+    it is over. `settings` are for the user's own world and are not read by ours. `world` names the
+    world's class as `module:Class`.
     """
 
     id: str
@@ -60,6 +64,10 @@ class Scenario(Record):
     activation: float = 1.0
     world: str = "perdure.world:SurveyWorld"
     settings: dict[str, Any] = {}
+    channels: Channels = Channels()
+    interventions: tuple[PlannedIntervention, ...] = ()
+    involvement: Involvement | None = None
+    rhythm: tuple[float, ...] = ()
 
 
 class ModelPin(Record):
@@ -77,7 +85,12 @@ class ModelPin(Record):
 
 
 class AgentSettings(Record):
-    """How the agent works: its class, its sampling, how often it reflects, what it recalls."""
+    """How the agent works: its class, its sampling, how often it reflects, what it recalls.
+
+    A prompt tells at most `memories_max` memories, of the `memories_kept` that a persona has. At
+    every tick that is a multiple of `probe_every`, each turn is followed by a probe with the chance
+    `probe_share`; 0 is never. `context_tokens_max` is how long a prompt may be, by model role.
+    """
 
     agent: str = "perdure.agent:PersonaAgent"
     temperature: float = 0.7
@@ -85,6 +98,10 @@ class AgentSettings(Record):
     reflect_every: int = 3
     memories_max: int = 5
     settings: dict[str, Any] = {}
+    memories_kept: int = 50
+    probe_every: int = 10
+    probe_share: float = 0.0
+    context_tokens_max: dict[str, int] = {}
 
 
 class Header(Record):

@@ -275,7 +275,7 @@ def _crew(sitting: _Sitting, past: History, folder: Path, epoch: int) -> Crew | 
         worlds=tuple(worlds),
         plugins=plugins_of(config.study),
         fingerprint=past.code,
-        personas=config.population.personas,
+        people=config.population.people,
         epoch=epoch,
         memory_bytes=config.worker_bytes,
         python_path=os.environ.get("PYTHONPATH"),

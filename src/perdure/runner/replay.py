@@ -32,6 +32,7 @@ from perdure.records.events import (
     TurnNotTaken,
 )
 from perdure.records.journal import TickOpening
+from perdure.records.people import People
 from perdure.records.persona import Persona
 from perdure.records.record import Record
 from perdure.records.registry import CallsLost, CallsOrphaned, LogHead, RunForced
@@ -113,6 +114,7 @@ def replay(folder: Path, *, study_file: Path | None = None) -> Replayed:
         driven = _Driven(
             reader=reader,
             personas={persona.id: persona for persona in reader.personas},
+            people=People(personas=tuple(reader.personas), graph=tuple(reader.graph)),
             folder=file.resolve().parent,
             forces=tuple(row for row in reader.log if isinstance(row, RunForced)),
         )
@@ -143,6 +145,7 @@ class _Driven:
 
     reader: RunReader
     personas: Mapping[str, Persona]
+    people: People
     folder: Path
     forces: tuple[RunForced, ...]
 
@@ -213,6 +216,7 @@ async def _world_at(
     world = WorldRun(
         header=stage.header,
         personas=driven.personas,
+        people=driven.people,
         world=stage.world,
         agent=stage.agent,
         partition=partition,

@@ -146,7 +146,7 @@ async def _obey(folder: Path, clock: Clock, finish: Callable[[], None]) -> None:
 def _workshop(session: Session) -> Workshop:
     return Workshop(
         parts=session.parts,
-        personas={persona.id: persona for persona in session.config.population.personas},
+        people=session.config.population.people,
         host=session.host,
         partitions=session.partitions,
         readings=Readings(session.partitions),

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 from perdure.agent import Agent
 from perdure.base.crashpoints import crashpoint
 from perdure.base.errors import DamagedRecordError
 from perdure.records.events import Head
+from perdure.records.people import People
 from perdure.records.persona import Persona
 from perdure.records.scenario import Header
 from perdure.runner.port import ModelHost, TickReport
@@ -40,12 +42,17 @@ class Workshop:
     """What worlds are made of, and where their records are. Records are written under `epoch`."""
 
     parts: Parts
-    personas: Mapping[str, Persona]
+    people: People
     host: ModelHost
     partitions: Partitions
     readings: Readings
     epoch: int
     guard: Guard = unguarded
+
+    @cached_property
+    def personas(self) -> Mapping[str, Persona]:
+        """The people by id: one mapping for all worlds."""
+        return {persona.id: persona for persona in self.people.personas}
 
     async def start(self, header: Header, witness: Head | None, forced_until: int) -> WorldRun:
         """Make a world and open its record, of which `witness` was last noted.
@@ -63,6 +70,7 @@ class Workshop:
         return WorldRun(
             header=header,
             personas=self.personas,
+            people=self.people,
             world=world,
             agent=agent,
             partition=partition,

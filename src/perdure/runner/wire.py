@@ -18,7 +18,7 @@ from perdure.inference.reservations import Limit
 from perdure.records.events import Head
 from perdure.records.fingerprint import Fingerprint
 from perdure.records.journal import TickOpening
-from perdure.records.persona import Persona
+from perdure.records.people import People
 from perdure.records.record import Record
 from perdure.records.registry import CallsLost, CallsOrphaned, WorldOutcome
 from perdure.records.request import CallKey, CallResult, ChatRequest, EmbedRequest, FailureCause
@@ -51,7 +51,7 @@ class Setup(Record, tag="setup"):
     worlds: tuple[str, ...]
     plugins: tuple[str, ...]
     fingerprint: Fingerprint
-    personas: tuple[Persona, ...]
+    people: People
     epoch: int
     memory_bytes: int | None = None
     python_path: str | None = None

@@ -162,7 +162,7 @@ class _Bench:
         partitions = _SignedPartitions(Path(setup.run_folder), self._sign)
         self._workshop = Workshop(
             parts=parts,
-            personas={persona.id: persona for persona in setup.personas},
+            people=setup.people,
             host=RemoteHost(questions),
             partitions=partitions,
             readings=Readings(partitions),

@@ -21,6 +21,7 @@ from perdure.elicitation import score
 from perdure.records.events import Batch, Cost, Head
 from perdure.records.journal import TickOpening
 from perdure.records.outcome import Outcome, Scored, TurnDone, TurnFailed
+from perdure.records.people import People
 from perdure.records.persona import Persona
 from perdure.records.presentation import Need, NeedAnswer, Plan, TurnJob, WorldDelta
 from perdure.records.registry import WorldDiverged
@@ -46,7 +47,7 @@ from perdure.runner.quorum import shortfall, unanswered
 from perdure.runner.tally import Tally, settled
 from perdure.trace.port import Partition, Reading
 from perdure.trace.rungs import Rungs
-from perdure.world import World, check_delta
+from perdure.world import Acquainted, World, check_delta
 
 Guard = Callable[[], None]
 
@@ -65,6 +66,7 @@ class WorldRun:
         *,
         header: Header,
         personas: Mapping[str, Persona],
+        people: People,
         world: World,
         agent: Agent,
         partition: Partition,
@@ -73,7 +75,7 @@ class WorldRun:
         guard: Guard = unguarded,
         quorum: float | None = None,
     ) -> None:
-        """Make the run of a world.
+        """Make the run of a world. `personas` are those of its `people`, by id.
 
         Its ticks up to `forced_until` are from before the run was last forced. `guard` is called
         before a tick is written, off the event loop, and raises what forbids it. `quorum` stands in
@@ -82,6 +84,7 @@ class WorldRun:
         self.header = header
         self._quorum = header.quorum if quorum is None else quorum
         self.partition = partition
+        self._people = people
         self._world = world
         self._agent = agent
         self._host = host
@@ -101,9 +104,14 @@ class WorldRun:
 
         """
         world = self.header.scenario.world
-        await theirs(world, self._place(), partial(self._world.reset, self.header))
+        await theirs(world, self._place(), self._meet_and_reset)
         with blame(self.header.agent.agent, self._place()):
             self._agent.reset(self.header)
+
+    def _meet_and_reset(self) -> None:
+        if isinstance(self._world, Acquainted):
+            self._world.meet(self._people)
+        self._world.reset(self.header)
 
     async def recall(self, reading: Reading, *, before: int | None = None) -> TickReport:
         """Bring world and personas to where the record ends; give the record's totals.

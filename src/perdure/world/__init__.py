@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from perdure.world.check import check_delta
-from perdure.world.port import BaseWorld, World
+from perdure.world.port import Acquainted, BaseWorld, World
 from perdure.world.survey import SurveyWorld
 
-__all__ = ["BaseWorld", "SurveyWorld", "World", "check_delta"]
+__all__ = ["Acquainted", "BaseWorld", "SurveyWorld", "World", "check_delta"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
+from perdure.records.people import People
 from perdure.records.presentation import CompletedTurn, Need, NeedAnswer, Plan, WorldDelta
 from perdure.records.scenario import Header
 
@@ -42,8 +43,26 @@ class World(Protocol):
         ...
 
 
+@runtime_checkable
+class Acquainted(Protocol):
+    """A world that also wants to know who lives in it: it is told once, before its first reset."""
+
+    def meet(self, people: People) -> None:
+        """Take note of the people of the world and of their ties. They never change."""
+        ...
+
+
 class BaseWorld:
-    """A world that asks for no model call of its own. Derive from it, write `reset` and `step`."""
+    """A world that asks for no model call of its own. Derive from it, write `reset` and `step`.
+
+    `people` are the personas of the run, with their graph.
+    """
+
+    people = People()
+
+    def meet(self, people: People) -> None:
+        """Keep the people of the world."""
+        self.people = people
 
     def needs(
         self,

@@ -7,9 +7,11 @@ import re
 import sqlite3
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 from tests.cli.conftest import STUDY
 
@@ -152,10 +154,22 @@ def test_the_graph_is_planned_kept_in_the_run_and_verified(perdure, asked, tmp_p
         assert {node.community for node in reader.graph} == set(
             range(len(found["communities"]["sizes"]))
         )
+        ties = {
+            (persona.id, other)
+            for persona, node in zip(reader.personas, reader.graph, strict=True)
+            for other in node.ties
+        }
         asked_for = reader.entry.hashes["graph"]
         assert {reader.header(one.world_id).graph_hash for one in reader.worlds} == {asked_for}
         assert reader.entry.versions["graspologic-native"]
     assert perdure("verify", out).status == EXIT_DONE
+    assert perdure("export", out).status == EXIT_DONE
+    rows = pq.read_table(out / "export" / "ties.parquet").to_pylist()
+    assert {(row["persona"], row["other"]) for row in rows} == ties
+    personas = pq.read_table(out / "export" / "personas.parquet").to_pylist()
+    assert Counter(row["community"] for row in personas) == dict(
+        enumerate(found["communities"]["sizes"])
+    )
     script = Path(__file__).parents[2] / "docs" / "format_check.py"
     checked = subprocess.run([sys.executable, str(script), str(out)], check=False)
     assert checked.returncode == 0

@@ -16,13 +16,15 @@ from tests.support.runs import HELD_OUT, NO_LOG, PERSONAS, WORLDS, full_batch, m
 
 from perdure.base.errors import DamagedRecordError, StorageError, StorageFullError
 from perdure.records.events import Cost
+from perdure.records.graph import Node
+from perdure.records.people import People
 from perdure.records.persona import AttributeSpec, Persona
 from perdure.records.usage import CostSource, Usage
 from perdure.trace import export as export_module
 from perdure.trace import export_tables
 from perdure.trace.export import Manifest, export
 from perdure.trace.export_rows import _paid
-from perdure.trace.export_tables import persona_columns, persona_rows
+from perdure.trace.export_tables import persona_columns, persona_rows, tie_rows
 from perdure.trace.partition_file import PartitionFile
 
 FIRST, SECOND = WORLDS
@@ -134,13 +136,13 @@ def test_attributes_of_mixed_types_become_text() -> None:
         Persona(id="a", attributes={"x": 1, "persona": "self"}),
         Persona(id="b", attributes={"x": "many"}),
     )
-    columns = persona_columns(personas)
+    columns = persona_columns(People(personas=personas))
     assert [column[:2] for column in columns] == [
         ("persona", "text"),
         ("attribute_persona", "text"),
         ("x", "text"),
     ]
-    assert list(persona_rows(personas, columns)) == [
+    assert list(persona_rows(People(personas=personas), columns)) == [
         {"persona": "a", "x": "1", "attribute_persona": "self"},
         {"persona": "b", "x": "many", "attribute_persona": None},
     ]
@@ -157,9 +159,9 @@ def test_codes_have_their_words_beside_them() -> None:
         Persona(id="a", attributes={"lean": 1.0, "age": 40, "x": 1, "x_label": "mine"}),
         Persona(id="b", attributes={"lean": 7, "x": 1}),
     )
-    columns = persona_columns(personas, specs)
+    columns = persona_columns(People(personas=personas), specs)
     assert [column.meaning for column in columns if column.name == "age"] == ["Age, in years"]
-    assert list(persona_rows(personas, columns, specs)) == [
+    assert list(persona_rows(People(personas=personas), columns, specs)) == [
         {
             "persona": "a",
             "age": 40,
@@ -170,6 +172,28 @@ def test_codes_have_their_words_beside_them() -> None:
         },
         {"persona": "b", "age": None, "lean": 7, "lean_label": None, "x": 1, "x_label": None},
     ]
+
+
+def test_audience_and_community_stand_beside_a_persona_and_ties_are_there_once() -> None:
+    """What a population was drawn for and how it hangs together can be analysed with its turns."""
+    people = People(
+        personas=(
+            Persona(id="a", attributes={"community": "old town"}, audience="young"),
+            Persona(id="b", attributes={}),
+        ),
+        graph=(Node(ties={"b": 0.25}, community=1), Node()),
+    )
+    columns = persona_columns(people)
+    assert list(persona_rows(people, columns)) == [
+        {
+            "persona": "a",
+            "audience": "young",
+            "community": 1,
+            "attribute_community": "old town",
+        },
+        {"persona": "b", "audience": None, "community": None, "attribute_community": None},
+    ]
+    assert list(tie_rows(people)) == [{"persona": "a", "other": "b", "strength": 0.25}]
 
 
 def test_a_reflection_is_paid_apart_from_its_turn() -> None:

@@ -7,10 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from perdure.trace.export_tables import EVENTS, HELD_OUT, PERSONA, TURNS, TYPES, Columns
+from perdure.trace.export_tables import EVENTS, HELD_OUT, PERSONA, TIES, TURNS, TYPES, Columns
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "export.md"
-TABLES = {"turns": TURNS, "events": EVENTS, "personas": (PERSONA,), "held_out": HELD_OUT}
+TABLES = {
+    "turns": TURNS,
+    "events": EVENTS,
+    "personas": (PERSONA,),
+    "ties": TIES,
+    "held_out": HELD_OUT,
+}
 
 
 def drawn(columns: Columns) -> str:

@@ -18,6 +18,7 @@ from pathlib import Path
 from perdure.base.canonical import encode
 from perdure.records.comparability import Comparability
 from perdure.records.events import Event, Head
+from perdure.records.people import People
 from perdure.records.record import Record
 from perdure.records.registry import WorldDiverged, WorldEntry
 from perdure.trace.comparability import comparability
@@ -25,10 +26,12 @@ from perdure.trace.export_rows import event_rows, turn_rows
 from perdure.trace.export_tables import (
     EVENTS,
     HELD_OUT,
+    TIES,
     TURNS,
     held_out_rows,
     persona_columns,
     persona_rows,
+    tie_rows,
     write_table,
 )
 from perdure.trace.failures import translate_os
@@ -40,6 +43,7 @@ from perdure.trace.verify_claims import asked
 EXPORT_NAME = "export"
 MANIFEST_NAME = "manifest.json"
 HELD_OUT_NAME = "held_out.parquet"
+TIES_NAME = "ties.parquet"
 EXPORT_FORMAT = 1
 
 _CHUNK_BYTES = 1 << 20
@@ -138,10 +142,14 @@ def _write(reader: RunReader, folder: Path, *, with_held_out: bool) -> Manifest:
     about = _about(reader, marked)
     ontology = asked(reader.entry).ontology
     specs = {spec.name: spec for spec in ontology.attributes} if ontology else {}
-    columns = persona_columns(reader.personas, specs)
-    people = persona_rows(reader.personas, columns, specs)
-    count = write_table(folder / "personas.parquet", columns, people, about)
+    people = People(personas=tuple(reader.personas), graph=tuple(reader.graph))
+    columns = persona_columns(people, specs)
+    rows = persona_rows(people, columns, specs)
+    count = write_table(folder / "personas.parquet", columns, rows, about)
     files["personas.parquet"] = _describe(folder / "personas.parquet", count)
+    if people.graph:
+        count = write_table(folder / TIES_NAME, TIES, tie_rows(people), about)
+        files[TIES_NAME] = _describe(folder / TIES_NAME, count)
     if with_held_out:
         outcome = ontology.outcome.name if ontology and ontology.outcome else ""
         real = held_out_rows(reader.held_out, outcome)

@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from perdure.records.persona import AttributeSpec, AttributeValue, Persona
+from perdure.records.graph import Node
+from perdure.records.people import People
+from perdure.records.persona import AttributeSpec, AttributeValue
 from perdure.trace.export_rows import Row
 
 _ROWS_PER_GROUP = 5_000
@@ -104,6 +106,13 @@ EVENTS: Columns = (
 )
 
 PERSONA = Column("persona", "text", "id of the persona: that of the source row")
+AUDIENCE = Column("audience", "name", "id of the audience that the persona was drawn for")
+COMMUNITY = Column(
+    "community",
+    "count",
+    "number of the persona's community, 0 for the largest; NULL without a partition that qualifies",
+)
+_OWN_COLUMNS = frozenset(column.name for column in (PERSONA, AUDIENCE, COMMUNITY))
 
 HELD_OUT: Columns = (
     PERSONA,
@@ -112,19 +121,28 @@ HELD_OUT: Columns = (
 )
 
 
-def persona_columns(
-    personas: Sequence[Persona], specs: Mapping[str, AttributeSpec] | None = None
-) -> Columns:
+TIES: Columns = (
+    PERSONA,
+    Column("other", "text", "id of the persona at the other end; every tie is there once"),
+    Column("strength", "number", "strength of the tie, above 0 and up to 1"),
+)
+
+
+def persona_columns(people: People, specs: Mapping[str, AttributeSpec] | None = None) -> Columns:
     """Give the columns of a population: each attribute is of the narrowest type that holds it.
 
-    An attribute with a scale has the words of its codes in a column beside it, unless another
-    attribute has that name.
+    Audience and community are there where the population has such. An attribute with a scale has
+    the words of its codes in a column beside it, unless another attribute has that name.
     """
     kinds: dict[str, set[type]] = {}
-    for persona in personas:
+    for persona in people.personas:
         for name, value in persona.attributes.items():
             kinds.setdefault(name, set()).add(type(value))
     columns = [PERSONA]
+    if any(persona.audience for persona in people.personas):
+        columns.append(AUDIENCE)
+    if people.graph:
+        columns.append(COMMUNITY)
     for name in sorted(kinds):
         spec = (specs or {}).get(name)
         meaning = spec.label if spec else name
@@ -138,26 +156,35 @@ def persona_columns(
 
 
 def persona_rows(
-    personas: Sequence[Persona],
+    people: People,
     columns: Columns,
     specs: Mapping[str, AttributeSpec] | None = None,
 ) -> Iterator[Row]:
     """Give one row per persona, in the order of the population."""
     kinds = {column.name: column.kind for column in columns}
-    taken = {name for persona in personas for name in persona.attributes}
+    taken = {name for persona in people.personas for name in persona.attributes}
     labelled = {
         name: spec
         for name, spec in (specs or {}).items()
         if spec.scale and f"{name}_label" not in taken
     }
-    for persona in personas:
-        row: Row = {"persona": persona.id}
+    nodes = people.graph or (Node(),) * len(people.personas)
+    for persona, node in zip(people.personas, nodes, strict=True):
+        row: Row = {"persona": persona.id, "community": node.community}
+        row["audience"] = persona.audience or None
         for name, value in persona.attributes.items():
             column = attribute_column(name)
             row[column] = str(value) if kinds[column] == "text" else value
             if name in labelled:
                 row[f"{column}_label"] = labelled[name].scale.get(_code(value))
         yield {name: row.get(name) for name in kinds}
+
+
+def tie_rows(people: People) -> Iterator[Row]:
+    """Give one row per tie, in the order of the personas."""
+    for persona, node in zip(people.personas, people.graph, strict=True):
+        for other, strength in node.ties.items():
+            yield {"persona": persona.id, "other": other, "strength": strength}
 
 
 def held_out_rows(values: Mapping[str, str], outcome: str) -> Iterator[Row]:
@@ -167,8 +194,8 @@ def held_out_rows(values: Mapping[str, str], outcome: str) -> Iterator[Row]:
 
 
 def attribute_column(name: str) -> str:
-    """Give the column of an attribute: its own name, unless the persona's id has that."""
-    return "attribute_persona" if name == "persona" else name
+    """Give the column of an attribute: its own name, unless a column of ours has that."""
+    return f"attribute_{name}" if name in _OWN_COLUMNS else name
 
 
 def write_table(path: Path, columns: Columns, rows: Iterable[Row], about: bytes = b"{}") -> int:

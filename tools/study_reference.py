@@ -56,10 +56,10 @@ A short study:
 
 ## The population file
 
-A CSV file in UTF-8, with commas between the columns: a header, then one row a person, every row
-with one field for each column of the header. Or a Parquet file: each value is read as the text that
-it would be in a CSV file, a null as an empty field, and a problem names the row by its number. It
-may have columns that the study does not name.
+A CSV file: a header, then one row a person, every row with one field for each column of the
+header. It is in UTF-8 with commas between the columns, unless `population.csv` says otherwise. Or a
+Parquet file: each value is read as the text that it would be in a CSV file, a null as an empty
+field, and a problem names the row by its number. It may have columns that the study does not name.
 Fields are read by the ontology: a code of the attribute's scale, a number, or text. `3.0` is the
 code `3`. A field that is in `population.missing` is a missing value (`99.0` too, where `99` is),
 and the persona goes without that attribute.

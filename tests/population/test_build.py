@@ -17,7 +17,7 @@ from perdure.base.errors import InvalidStudyError, UsageError
 from perdure.population import Drawn, build, load_study
 from perdure.population.rows import PROBLEMS_MAX, EnoughError, Report, read_rows
 from perdure.records.persona import AttributeSpec, Ontology, OutcomeSpec, Persona
-from perdure.records.study import PopulationSpec
+from perdure.records.study import CsvForm, PopulationSpec
 from perdure.study import Overrides
 from perdure.study.findings import Findings
 from perdure.study.identity import expand
@@ -111,11 +111,11 @@ def test_the_population_hash_is_over_the_personas_alone(tmp_path: Path) -> None:
         ((HEADER + "x,1,2,T,0\n").encode("utf-16"), 1, "in UTF-16"),
         ((HEADER + "x,1,2,T,0\n").encode("utf-16-be"), 1, "NUL"),
         (HEADER.replace("id,", "id\x00,"), 1, "NUL"),
-        (HEADER.replace(",", ";") + "x;1;2,5;T;0\n", 1, "by semicolons (`;`), not by commas"),
-        ('"id";"P, of it"\n', 1, "by semicolons (`;`), not by commas"),
-        ("sep=;\n" + HEADER.replace(",", ";"), 1, "by semicolons (`;`), not by commas"),
+        (HEADER.replace(",", ";") + "x;1;2,5;T;0\n", 1, "by semicolons, not by commas"),
+        ('"id";"P, of it"\n', 1, "by semicolons, not by commas"),
+        ("sep=;\n" + HEADER.replace(",", ";"), 1, "by semicolons, not by commas"),
         (HEADER.replace(",", "\t") + "x\t1\t2\tT\t0\n", 1, "by tabs, not by commas"),
-        (HEADER.replace(",", "|") + "x|1|2|T|0\n", 1, "by bars (`|`), not by commas"),
+        (HEADER.replace(",", "|") + "x|1|2|T|0\n", 1, "by bars, not by commas"),
         (HEADER.replace("\n", "\r") + "x,1,2,T,0\r", 1, "carriage return alone"),
         (HEADER + "x,1,2,T,0\ry,1,2,T,0\n", 2, "not CSV"),
         (HEADER + "=cmd,1,2,T,0\n", 2, "`=cmd` is not a plain id"),
@@ -149,7 +149,7 @@ def test_what_to_write_instead_of_another_separator_is_said(tmp_path: Path) -> N
         build(tmp_path, SPEC, ONTOLOGY)
     (problem,) = caught.value.problems
     assert problem.remedy == (
-        "Save the file as CSV with commas, and its numbers with a decimal point."
+        "Write `csv: {separator: semicolon}` under `population`, or save it otherwise."
     )
 
 
@@ -371,7 +371,7 @@ def test_any_bytes_are_rows_or_problems(data: bytes) -> None:
     """Any bytes are rows or problems."""
     found = Findings("p.csv")
     try:
-        widths = {len(row.fields) for row in read_rows(io.BytesIO(data), Report(found))}
+        widths = {len(row.fields) for row in read_rows(io.BytesIO(data), Report(found), CsvForm())}
     except EnoughError:
         assert found
     else:

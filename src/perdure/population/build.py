@@ -153,7 +153,7 @@ def gather_ties(
         return True
     found.file = str(folder / spec.graph.file)
     gathered.edges = read_edge_list(
-        folder, spec.graph, gathered.ids, asked=asked, line=line, found=found
+        folder, spec.graph, gathered.ids, form=spec.csv, asked=asked, line=line, found=found
     )
     return gathered.edges is not None
 
@@ -166,7 +166,8 @@ def _read(
     gathered: Gathered,
 ) -> _Reader | None:
     wanted = {spec.id_column, spec.outcome_column, spec.weight_column, *spec.columns.values()}
-    rows = read_parquet(file, report, wanted) if is_parquet(file) else read_rows(file, report)
+    packed = is_parquet(file)
+    rows = read_parquet(file, report, wanted) if packed else read_rows(file, report, spec.csv)
     header = next(rows, None)
     if header is None:
         report.add(1, "The file is empty.", "Give a header, and a row for each person.")
@@ -174,7 +175,8 @@ def _read(
     columns = columns_of(header, spec, report)
     if columns is None:
         return None
-    reader = _Reader(spec, ontology, columns, report, gathered)
+    decimal = "." if packed else spec.csv.decimal
+    reader = _Reader(spec, ontology, columns, report, gathered, decimal=decimal)
     reader.read(rows)
     return reader
 
@@ -189,6 +191,8 @@ class _Reader:
         columns: Columns,
         report: Report,
         gathered: Gathered,
+        *,
+        decimal: str,
     ) -> None:
         self._spec = spec
         self._attributes = ontology.attributes
@@ -196,6 +200,8 @@ class _Reader:
         self._report = report
         self._gathered = gathered
         self._missing = frozenset(spec.missing)
+        # In a Parquet file a number is a number, however anybody writes one.
+        self._decimal = decimal
         self._choices = {code: choice for choice, code in spec.outcome_values.items()}
         self._lines: dict[str, int] = {}
         self._leaks = Leaks(spec.columns, spec.outcome_values)
@@ -285,7 +291,7 @@ class _Reader:
             if self._is_missing(text):
                 continue
             try:
-                values[spec.name] = value_of(spec, text)
+                values[spec.name] = value_of(spec, text, self._decimal)
             except RefusedValueError as error:
                 sound = False
                 column = quoted(self._spec.columns[spec.name])
@@ -302,7 +308,7 @@ class _Reader:
         if self._is_missing(text):
             return 0.0
         try:
-            weight = float(value_of(_WEIGHT, text))
+            weight = float(value_of(_WEIGHT, text, self._decimal))
         except RefusedValueError:
             weight = -1.0
         if weight < 0:

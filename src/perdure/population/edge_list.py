@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from perdure.population.shape import HUNDREDTHS
 from perdure.population.ties import Tie
 from perdure.population.values import RefusedValueError, value_of
 from perdure.records.persona import AttributeSpec
-from perdure.records.study import GraphSpec
+from perdure.records.study import CsvForm, GraphSpec
 from perdure.study import files
 from perdure.study.findings import Findings, quoted, suggestion
 from perdure.study.schema import FILE_BYTES_MAX
@@ -52,6 +52,7 @@ def read_edge_list(
     spec: GraphSpec,
     ids: Collection[str],
     *,
+    form: CsvForm,
     asked: Findings,
     line: int,
     found: Findings,
@@ -60,7 +61,7 @@ def read_edge_list(
 
     `ids` are those of everybody in the population file, drawn or not. If the file cannot be opened,
     `asked` is told at `line`; what is wrong inside it goes to `found`. A tie that is there twice,
-    in either direction, is one tie with the larger strength.
+    in either direction, is one tie with the larger strength. `form` is how a CSV file is written.
     """
     try:
         file = files.open_inside(folder, spec.file, FILE_BYTES_MAX)
@@ -73,16 +74,22 @@ def read_edge_list(
         wanted = {spec.from_column, spec.to_column, spec.strength_column}
         report = Report(found)
         try:
-            rows = (
-                read_parquet(file, report, wanted) if is_parquet(file) else read_rows(file, report)
-            )
+            packed = is_parquet(file)
+            rows = read_parquet(file, report, wanted) if packed else read_rows(file, report, form)
             header = next(rows, None)
             if header is None:
                 report.add(1, "The file is empty.", "Give a header, and a row for each tie.")
                 return None
             places = _places(header, spec, report)
             if places is not None:
-                reader = _Reader(spec, places, ids, report, edges)
+                reader = _Reader(
+                    spec=spec,
+                    places=places,
+                    decimal="." if packed else form.decimal,
+                    ids=ids,
+                    report=report,
+                    ties=edges.ties,
+                )
                 for row in rows:
                     reader.read(row)
         except EnoughError:
@@ -104,47 +111,43 @@ def _places(header: Row, spec: GraphSpec, report: Report) -> list[int] | None:
     return [header.fields.index(column) for column in columns] if sound else None
 
 
+@dataclass(frozen=True, kw_only=True)
 class _Reader:
-    def __init__(
-        self,
-        spec: GraphSpec,
-        places: list[int],
-        ids: Collection[str],
-        report: Report,
-        edges: EdgeList,
-    ) -> None:
-        self._spec = spec
-        self._places = places
-        self._ids = ids
-        self._report = report
-        self._ties = edges.ties
+    """Turns rows into ties. `places` are those of the columns, `ids` those of everybody."""
+
+    spec: GraphSpec
+    places: Sequence[int]
+    decimal: str
+    ids: Collection[str]
+    report: Report
+    ties: dict[tuple[str, str], float]
 
     def read(self, row: Row) -> None:
         """Read one tie."""
-        one, other, *rest = (row.fields[place] for place in self._places)
+        one, other, *rest = (row.fields[place] for place in self.places)
         sound = True
         for name in {one: None, other: None}:
-            if name not in self._ids:
+            if name not in self.ids:
                 wrong = f"The id {quoted(name)} is not in the population file."
-                self._report.add(row.line, wrong, "Correct it, or remove the tie.")
+                self.report.add(row.line, wrong, "Correct it, or remove the tie.")
                 sound = False
         if sound and one == other:
             wrong = f"{quoted(one)} is tied to itself."
-            self._report.add(row.line, wrong, "Remove the tie.")
+            self.report.add(row.line, wrong, "Remove the tie.")
             sound = False
         strength = self._strength(row, rest[0]) if rest else 1.0
         if sound and strength is not None:
             tie = (min(one, other), max(one, other))
-            self._ties[tie] = max(strength, self._ties.get(tie, 0.0))
+            self.ties[tie] = max(strength, self.ties.get(tie, 0.0))
 
     def _strength(self, row: Row, text: str) -> float | None:
         try:
-            strength = float(value_of(_STRENGTH, text))
+            strength = float(value_of(_STRENGTH, text, self.decimal))
         except RefusedValueError:
             strength = 0.0
         if strength <= 0:
-            column = quoted(self._spec.strength_column)
+            column = quoted(self.spec.strength_column)
             wrong = f"{quoted(text)} in the column {column} is no strength."
-            self._report.add(row.line, wrong, "Write a number above 0.")
+            self.report.add(row.line, wrong, "Write a number above 0.")
             return None
         return strength

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from perdure.base.text import printable
+from perdure.records.study import CsvForm
 from perdure.study.findings import Findings, quoted
 
 ROWS_MAX = 1_000_000
@@ -18,7 +19,7 @@ PROBLEMS_MAX = 100
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _IN_QUOTES = re.compile('"[^"]*"')
-_SEPARATORS = {";": "semicolons (`;`)", "\t": "tabs", "|": "bars (`|`)"}
+_SEPARATORS = {";": "semicolon", "\t": "tab", "|": "bar", ",": "comma"}
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -57,14 +58,15 @@ class Report:
         self._found.add(line, wrong, remedy)
 
 
-def read_rows(file: BinaryIO, report: Report) -> Iterator[Row]:
+def read_rows(file: BinaryIO, report: Report, form: CsvForm) -> Iterator[Row]:
     """Read the header and then the rows of a CSV file. Blank lines are passed over.
 
     Raises:
         EnoughError: the file cannot be read on; the reason is in the report.
 
     """
-    reader = csv.reader(_lines(file, report), strict=True)
+    lines = _lines(file, report, form)
+    reader = csv.reader(lines, strict=True, delimiter=form.separator)
     line, width, count = 1, 0, 0
     while (fields := _next(reader, line, report)) is not None:
         row = Row(line, [field.strip() for field in fields])
@@ -85,26 +87,29 @@ def read_rows(file: BinaryIO, report: Report) -> Iterator[Row]:
             raise EnoughError
 
 
-def _lines(file: BinaryIO, report: Report) -> Iterator[str]:
+def _lines(file: BinaryIO, report: Report, form: CsvForm) -> Iterator[str]:
     count = 0
+    is_utf_8 = form.encoding == CsvForm().encoding
     while data := _line(file, count + 1, report):
         count += 1
         if len(data) > LINE_MAX:
             report.add(count, f"The line has more than {LINE_MAX:,} bytes.", "Shorten it.")
             raise EnoughError
         try:
-            text = data.decode("utf-8-sig" if count == 1 else "utf-8")
+            text = data.decode("utf-8-sig" if is_utf_8 and count == 1 else form.encoding)
         except UnicodeDecodeError:
-            what = "in UTF-16" if count == 1 and data.startswith(_UTF_16) else "not valid UTF-8"
-            report.add(count, f"The line is {what}.", "Save the file as UTF-8.")
+            is_utf_16 = count == 1 and data.startswith(_UTF_16)
+            what = "in UTF-16" if is_utf_16 else f"not valid {form.encoding.upper()}"
+            remedy = "Save the file as UTF-8, or write its `encoding:` under `population.csv`."
+            report.add(count, f"The line is {what}.", remedy)
             raise EnoughError from None
         if count == 1:
-            _require_commas(text, report)
+            _require_separator(text, report, form.separator)
         yield text
 
 
-def _require_commas(header: str, report: Report) -> None:
-    """Refuse a header that is not one of a comma-separated file, and say what it is instead."""
+def _require_separator(header: str, report: Report, separator: str) -> None:
+    """Refuse a header whose columns something else is between, and say what that is."""
     if "\x00" in header:
         report.add(1, "The header has the character NUL.", "Save the file as UTF-8.")
         raise EnoughError
@@ -113,12 +118,13 @@ def _require_commas(header: str, report: Report) -> None:
         wrong = "The lines end with a carriage return alone."
         report.add(1, wrong, "Save the file with the line ends of Unix (LF) or Windows (CRLF).")
         raise EnoughError
-    if "," in bare:
+    if separator in bare:
         return
-    for separator, name in _SEPARATORS.items():
-        if separator in bare.strip(" \r\n"):
-            remedy = "Save the file as CSV with commas, and its numbers with a decimal point."
-            report.add(1, f"The columns are separated by {name}, not by commas.", remedy)
+    for other, name in _SEPARATORS.items():
+        if other in bare.strip(" \r\n"):
+            wrong = f"The columns are separated by {name}s, not by {_SEPARATORS[separator]}s."
+            remedy = f"Write `csv: {{separator: {name}}}` under `population`, or save it otherwise."
+            report.add(1, wrong, remedy)
             raise EnoughError
 
 

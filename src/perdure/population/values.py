@@ -18,8 +18,8 @@ class RefusedValueError(ValueError):
     """A field is not a value of its attribute; the text says what is due."""
 
 
-def value_of(spec: AttributeSpec, field: str) -> AttributeValue:
-    """Read one field.
+def value_of(spec: AttributeSpec, field: str, decimal: str = ".") -> AttributeValue:
+    """Read one field. `decimal` is what stands before the decimals of a number.
 
     A code of a scale stays what it is, as a number if it is written as one; `3.0`, which many
     programs make of `3`, is the code `3`. A plain number is an int where it is whole.
@@ -30,7 +30,7 @@ def value_of(spec: AttributeSpec, field: str) -> AttributeValue:
     """
     if spec.scale:
         return _code(spec, field)
-    return field if spec.text else _number(field)
+    return field if spec.text else _number(field, decimal)
 
 
 def plain_code(field: str) -> str:
@@ -46,7 +46,9 @@ def _code(spec: AttributeSpec, field: str) -> AttributeValue:
     return int(code) if _CODE.fullmatch(code) else code
 
 
-def _number(field: str) -> AttributeValue:
+def _number(field: str, decimal: str) -> AttributeValue:
+    if decimal != ".":
+        field = field.replace(".", " ").replace(decimal, ".")
     if not _NUMBER.fullmatch(field):
         raise RefusedValueError("not a number")
     number = float(field)

@@ -18,6 +18,18 @@ class Order(StrEnum):
     DEPTH = "depth"
 
 
+class CsvForm(Record):
+    """How the CSV files of a population are written: what is between fields, bytes, and decimals.
+
+    `separator` is one character, `encoding` a name that Python knows, `decimal` what stands before
+    the decimals of a number.
+    """
+
+    separator: str = ","
+    encoding: str = "utf-8"
+    decimal: str = "."
+
+
 class Filter(Record):
     """What an audience asks of one attribute: one of these values, or a number within bounds.
 
@@ -87,7 +99,8 @@ class PopulationSpec(Record):
     `weight_column` holds how many people a row stands for; with `draw_by` `weight` rows are drawn
     in proportion to it. `quotas` names the attributes whose shares a draw has to meet, the most
     important first. `targets` has the share of each code, where it is known from elsewhere. `alpha`
-    is the chance at which the gates refuse a sound draw; those of `accept` may fail.
+    is the chance at which the gates refuse a sound draw; those of `accept` may fail. `csv` is how
+    this file and that of the ties are written, where they are CSV.
     """
 
     file: str
@@ -107,6 +120,7 @@ class PopulationSpec(Record):
     alpha: float = 0.01
     accept: tuple[str, ...] = ()
     graph: GraphSpec | None = None
+    csv: CsvForm = CsvForm()
 
 
 class Endpoint(Record):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from perdure.records.persona import AttributeSpec, Ontology, OutcomeSpec
 from perdure.records.scenario import Question
-from perdure.records.study import PopulationSpec
+from perdure.records.study import CsvForm, PopulationSpec
 from perdure.study import schema
 from perdure.study.findings import quoted, suggestion
 from perdure.study.kinds import Named
@@ -98,6 +98,19 @@ def _population(
         alpha=gates.get(schema.ALPHA),
         accept=read_accepted(gates, [*known, *(GRAPH_GATES if section.has(schema.GRAPH) else ())]),
         graph=read_graph(section, known),
+        csv=_csv(section.get(schema.CSV)),
+    )
+
+
+def _csv(section: Section) -> CsvForm:
+    decimal = section.get(schema.DECIMAL)
+    if decimal == section.get(schema.SEPARATOR):
+        wrong = f"A {decimal} cannot be both between fields and before decimals."
+        section.wrong(schema.DECIMAL, wrong, "Write the `separator` of the file.")
+    return CsvForm(
+        separator=schema.SEPARATORS[section.get(schema.SEPARATOR)],
+        encoding=section.get(schema.ENCODING),
+        decimal=schema.DECIMALS[decimal],
     )
 
 

@@ -345,9 +345,38 @@ GRAPH_GROUP = Group(
     "Who knows whom: from a list of ties (`file`, `from`, `to`), or made from attributes.",
 )
 GRAPH = Field("graph", GRAPH_GROUP, "Who knows whom.", default="nobody knows anybody")
+SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
+SEPARATOR = Field(
+    "separator",
+    Word(tuple(SEPARATORS)),
+    "What is between two fields.",
+    otherwise="comma",
+    default="`comma`",
+)
+ENCODING = Field(
+    "encoding",
+    Word(("utf-8", "latin-1", "windows-1252")),
+    "How its characters are written as bytes.",
+    otherwise="utf-8",
+    default="`utf-8`",
+)
+DECIMALS = {"point": ".", "comma": ","}
+DECIMAL = Field(
+    "decimal",
+    Word(tuple(DECIMALS)),
+    "What stands before the decimals of a number.",
+    otherwise="point",
+    default="`point`",
+)
+CSV_GROUP = Group(
+    "csv",
+    (SEPARATOR, ENCODING, DECIMAL),
+    "How the CSV files of the population and of its ties are written.",
+)
+CSV = Field("csv", CSV_GROUP, "How CSV files are written.", default="as below")
 POPULATION = Group(
     "population",
-    (FILE, ID, MISSING, INCOMPLETE, WEIGHT_COLUMN, DRAW, AUDIENCES, TARGETS, GATES, GRAPH),
+    (FILE, ID, CSV, MISSING, INCOMPLETE, WEIGHT_COLUMN, DRAW, AUDIENCES, TARGETS, GATES, GRAPH),
     "Who is in the study.",
 )
 
@@ -853,6 +882,7 @@ GROUPS = (
     DRAW_GROUP,
     AUDIENCE,
     FILTER,
+    CSV_GROUP,
     GATES_GROUP,
     GRAPH_GROUP,
     COMMUNITIES_GROUP,

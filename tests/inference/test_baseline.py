@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from perdure.elicitation import score
-from perdure.inference.baseline import NOTICE, BaselineProvider, agreement, answer, leading, weigh
+from perdure.inference.baseline import NOTICE, BaselineProvider, answer
+from perdure.inference.baseline_utility import agreement, leading, weigh
 from perdure.records.baseline_rule import BaselineRule, Distance, Identification
 from perdure.records.facts import PersonaFacts
 from perdure.records.outcome import UnscorableCause

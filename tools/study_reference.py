@@ -209,7 +209,7 @@ comes about among many people comes about in the world.
 
 - **What pulls.** A message pulls towards its claim or away from it, by
 
-  `side × (1 + social_proof × log2(1 + approvals)) × (1 + tie × strength) + motivation × liking`
+  `side * (1 + social_proof * log2(1 + approvals)) * (1 + tie * strength) + motivation * liking`
 
   `side` is 1 for a claim itself and for who agrees with it, -1 for who disagrees, 0 for who takes
   no side. `approvals` are the `like`, `up`, `repost` and `tell` that are seen, less the `dislike`
@@ -227,7 +227,7 @@ comes about among many people comes about in the world.
   tie to them), posts. Who disagrees disapproves, answers, posts. Of what is reached and can be done
   there, the highest threshold counts. Actions with other names than those below are never taken.
 - **What is believed.** A pull of 1 moves the belief in the claim by `persuasion` steps, two at most
-  at once, and not beyond the ends of its scale. An effect of a claim on choices counts by the belief
+  at once, and not beyond the ends of its scale. What a claim adds to choices counts by the belief
   in it: not at all at the lowest, once for who is unsure, twice at the highest.
 
 ## Vectors

@@ -193,6 +193,19 @@ def test_what_one_says_is_scored_as_what_one_makes_of_the_claim(
     assert score(found.words, AGREEING).choice == choice
 
 
+@pytest.mark.parametrize(
+    ("party", "done", "belief"), [(3, "like", Change.LESS), (6, "dislike", Change.MORE)]
+)
+def test_who_agrees_with_one_who_disagrees_approves_of_that(
+    party: int, done: str, belief: Change
+) -> None:
+    """Approval is of the message, belief of its claim: who is against it likes who is, too."""
+    rule = BaselineRule(identification=LEANING, claims={"taxes": {"south": 2.0}})
+    about = facts(shown("taxes", stance="disagree"), attributes={"party": party})
+    found = reaction(rule, about)
+    assert (found.action, found.belief) == (done, belief)
+
+
 def test_a_pull_that_cancels_out_is_undecided_and_nothing_is_done() -> None:
     """A claim against one's leaning, by a stranger: neither convinced nor put off."""
     about = facts(shown("taxes"), attributes={"party": 2})

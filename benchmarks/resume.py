@@ -145,7 +145,7 @@ def take_up(folder: Path, _: int) -> dict[str, float]:
     """Continue the run to where it would open its next tick, and end the process there."""
     from perdure import run  # noqa: PLC0415 - as above
     from perdure.runner.governor import Governor  # noqa: PLC0415 - as above
-    from perdure.world import SurveyWorld  # noqa: PLC0415 - as above
+    from perdure.world import ChannelWorld  # noqa: PLC0415 - as above
 
     steps = [0.0]
 
@@ -167,8 +167,8 @@ def take_up(folder: Path, _: int) -> dict[str, float]:
 
     asked = config(folder)
     Governor.open_tick = opened  # type: ignore[method-assign, assignment]
-    SurveyWorld.step = timed(SurveyWorld.step)  # type: ignore[method-assign]
-    SurveyWorld.needs = timed(SurveyWorld.needs)  # type: ignore[method-assign]
+    ChannelWorld.step = timed(ChannelWorld.step)  # type: ignore[method-assign]
+    ChannelWorld.needs = timed(ChannelWorld.needs)  # type: ignore[method-assign]
     began = time.perf_counter()
     run(asked)
     raise AssertionError("the run had nothing left to do")

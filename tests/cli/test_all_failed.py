@@ -18,10 +18,10 @@ TOWN = '''\
 
 import os
 
-from perdure.world import SurveyWorld
+from perdure.world import ChannelWorld
 
 
-class Town(SurveyWorld):
+class Town(ChannelWorld):
     """Fails."""
 
     def step(self, tick, *args):

@@ -16,10 +16,10 @@ TOWN = '''\
 
 import os
 
-from perdure.world import SurveyWorld
+from perdure.world import ChannelWorld
 
 
-class Town(SurveyWorld):
+class Town(ChannelWorld):
     """Goes elsewhere."""
 
     def step(self, tick, *args):

@@ -21,7 +21,7 @@ STUDY = SAMPLE.replace("  s1:\n", "  s1:\n    world: town:Town\n")
 TOWN = """\
 import os, threading
 from pathlib import Path
-from perdure.world import SurveyWorld
+from perdure.world import ChannelWorld
 
 HERE = Path(__file__).parent
 
@@ -33,7 +33,7 @@ def save(name, text):
 
 {top}
 
-class Town(SurveyWorld):
+class Town(ChannelWorld):
     def step(self, tick, turns, plan, answers):
         if tick == 1:
             {late}

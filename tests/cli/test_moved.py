@@ -28,10 +28,10 @@ TOWN = '''\
 from pathlib import Path
 
 from helper import SHIFT
-from perdure.world import SurveyWorld
+from perdure.world import ChannelWorld
 
 
-class Town(SurveyWorld):
+class Town(ChannelWorld):
     """Says hello."""
 
     def reset(self, header):
@@ -489,7 +489,7 @@ def test_flags_are_part_of_what_is_forced(folder: Path) -> None:
 
 def test_a_forced_engine_that_steps_otherwise_says_where(folder: Path) -> None:
     """Where a world of the new engine departs from its record is marked; the record holds."""
-    moved = Case("engine", "home/perdure/world/survey.py", '"campaign"', '"campaigns"', ())
+    moved = Case("engine", "home/perdure/world/campaign.py", '"campaign"', '"campaigns"', ())
     edit(folder, moved)
     run = folder / "run"
     forced, status, shown, report, exported, replayed, told, verified = ask(
@@ -538,7 +538,7 @@ COSMETIC = {
         "\n# A comment.\nfrom perdure",
     ),
     "layout": ("home/perdure/base/chance.py", "\n\n\n", "\n\n\n\n\n"),
-    "a docstring": ("home/perdure/world/survey.py", '"""', '"""Once more: '),
+    "a docstring": ("home/perdure/world/campaign.py", '"""', '"""Once more: '),
     "a plug-in's comment": ("town.py", "super().reset(header)", "super().reset(header)  # or so"),
     "what only reads": ("home/perdure/analysis/report.py", "state=", "state=state if 0 else "),
     "how it is reached": ("study.yaml", "https://example.org/v1", "https://example.net/v2"),

@@ -16,13 +16,13 @@ from perdure.base.errors import EXIT_DONE, EXIT_SOME_FAILED
 STUDY = SAMPLE.replace("  s1:\n", "  s1:\n    world: town:Town\n")
 TOWN = """\
 import os
-from perdure.world import SurveyWorld
+from perdure.world import ChannelWorld
 
 def fail(where):
     if os.environ.get("FAIL") == where:
         raise ValueError("no such town")
 
-class Town(SurveyWorld):
+class Town(ChannelWorld):
     def __init__(self):
         super().__init__()
         fail("made")

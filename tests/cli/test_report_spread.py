@@ -19,10 +19,10 @@ from perdure.records.registry import RungAt, RunPaused
 BREAKS = '''\
 """A world that breaks with one seed."""
 
-from perdure.world import SurveyWorld
+from perdure.world import ChannelWorld
 
 
-class Breaks(SurveyWorld):
+class Breaks(ChannelWorld):
     def reset(self, header):
         self.odd = header.replicate_seed == 2
         super().reset(header)

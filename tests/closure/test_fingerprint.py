@@ -376,7 +376,7 @@ def test_no_module_that_a_run_loads_is_missing(tmp_path):
     )
     ended = _dump(program)
     assert ended["status"] == 0
-    found = fingerprint(STUDY.parent, ["perdure.world:SurveyWorld", "perdure.agent:PersonaAgent"])
+    found = fingerprint(STUDY.parent, ["perdure.world:ChannelWorld", "perdure.agent:PersonaAgent"])
     loaded = {name: SimpleNamespace(__file__=None) for name in ended["names"]}
     ours = [n for n in loaded if n.startswith("perdure.") and not only_reads(n)]
     assert len(ours) > 50

@@ -25,7 +25,7 @@ from perdure.records.request import Attempt, CallKey, CallResult
 from perdure.records.usage import CostSource, Price
 from perdure.runner.calls import TickCalls, TickModels
 from perdure.runner.ladder import Outlook, stand
-from perdure.world import SurveyWorld
+from perdure.world import ChannelWorld
 
 BUDGET = Budget(
     amount=7_130_171_017,
@@ -104,7 +104,7 @@ class Given:
             self.told += telling(value)
 
 
-class SeenWorld(SurveyWorld):
+class SeenWorld(ChannelWorld):
     """A world that shows all that it is given."""
 
     def __init__(self, given: Given) -> None:

@@ -20,7 +20,7 @@ from perdure.records.presentation import (
 )
 from perdure.records.scenario import Header
 from perdure.testing.contracts import WorldContract, example_header, example_personas
-from perdure.world import BaseWorld, SurveyWorld, World
+from perdure.world import BaseWorld, ChannelWorld, World
 
 
 class Ranked(BaseWorld):
@@ -60,11 +60,11 @@ class Ranked(BaseWorld):
         )
 
 
-class TestSurveyWorld(WorldContract):
+class TestChannelWorld(WorldContract):
     """The survey world keeps the contract."""
 
     def make_world(self) -> World:
-        return SurveyWorld()
+        return ChannelWorld()
 
 
 class TestRankedWorld(WorldContract):
@@ -74,7 +74,7 @@ class TestRankedWorld(WorldContract):
         return Ranked()
 
 
-class Stateful(SurveyWorld):
+class Stateful(ChannelWorld):
     """Broken: it keeps a count outside of what `reset` builds."""
 
     steps = 0
@@ -89,7 +89,7 @@ class Stateful(SurveyWorld):
         return WorldDelta(tick=tick, stimuli=stimuli)
 
 
-class Misdated(SurveyWorld):
+class Misdated(ChannelWorld):
     """Broken: its deltas are dated one tick ahead."""
 
     def step(self, tick, turns, plan, answers):
@@ -97,14 +97,14 @@ class Misdated(SurveyWorld):
         return WorldDelta(tick=tick + 1)
 
 
-class Contrary(SurveyWorld):
+class Contrary(ChannelWorld):
     """Broken: it shows more when the plan asks for less."""
 
     def step(self, tick, turns, plan, answers):
         return super().step(tick, turns, Plan(activation=1.0 - 0.9 * plan.activation), answers)
 
 
-class Counting(SurveyWorld):
+class Counting(ChannelWorld):
     """Broken: what it shows depends on how often its needs were asked for."""
 
     asked = 0

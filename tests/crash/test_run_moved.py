@@ -27,10 +27,10 @@ STARTED: list[subprocess.Popen[str]] = []
 
 # A world of the study's own. The rules are a module that is imported when they are first needed.
 WORLD = """\
-from perdure.world import SurveyWorld
+from perdure.world import ChannelWorld
 
 
-class World(SurveyWorld):
+class World(ChannelWorld):
     def step(self, tick, turns, plan, answers):
         from rules import applied
 

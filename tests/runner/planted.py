@@ -156,7 +156,7 @@ def asked_for(purpose: str) -> First:
     return tells
 
 
-WORLD = "world/survey.py"
+CAMPAIGN = "world/campaign.py"
 PROMPT = "agent/prompt.py"
 PERSONA = "agent/persona.py"
 STATE = "agent/state.py"
@@ -166,35 +166,35 @@ REMEMBERED = r"turn: prompt\[1\] was '…hat you remember: .*' and is '…hat yo
 PLANTED: dict[str, Planted] = {
     # What a world shows, to whom, and by which chance.
     "channel of a campaign": survey(
-        WORLD,
+        CAMPAIGN,
         'CAMPAIGN = "campaign"',
         'CAMPAIGN = "posters"',
         r"turn: presentation\.impression\.channel was 'campaign' and is 'posters'",
         on("campaign"),
     ),
     "channel of a wave": survey(
-        WORLD,
+        "world/survey_room.py",
         'SURVEY = "survey"',
         'SURVEY = "phone"',
         r"turn: presentation\.impression\.channel was 'survey' and is 'phone'",
         on("survey"),
     ),
     "reason of an exposure": survey(
-        WORLD,
+        CAMPAIGN,
         'reason="scheduled"',
         'reason="planned"',
         r"turn: presentation\.impression\.exposures\[0\]\.reason was 'scheduled' and is 'planned'",
         on("campaign"),
     ),
     "id of a stimulus": survey(
-        WORLD,
+        CAMPAIGN,
         'return f"t{tick}-{claim}"',
         'return f"d{tick}-{claim}"',
         r"stimulus_published: stimulus\.id was 't1-(\w+)' and is 'd1-\1'",
         of(StimulusPublished),
     ),
     "stream of who is active": survey(
-        WORLD,
+        "world/activation.py",
         'tick, "activation", persona',
         'tick, "activity", persona',
         r"turn: persona was 'r\d\d' and is 'r\d\d'",
@@ -202,7 +202,7 @@ PLANTED: dict[str, Planted] = {
         exactly=False,
     ),
     "stream of which claim": survey(
-        WORLD,
+        CAMPAIGN,
         'tick, "claim", persona',
         'tick, "claims", persona',
         r"turn: presentation\.impression\.exposures\[0\]\.stimulus was 't\d-\w+' and is 't\d-\w+'",

@@ -23,7 +23,7 @@ from perdure.records.registry import (
 )
 from perdure.study.identity import expand
 from perdure.trace.memory import MemoryRegistry
-from perdure.world import SurveyWorld
+from perdure.world import ChannelWorld
 
 
 def full_at_call(number: int) -> Any:
@@ -74,7 +74,7 @@ def test_no_room_in_the_journal_is_not_the_agents_failure(*, makes_up: bool):
 def test_a_failure_that_cannot_be_recorded_pauses_the_run():
     """P9, P10: without room to say that a world failed it is not failed; it fails again later."""
 
-    class Ends(SurveyWorld):
+    class Ends(ChannelWorld):
         def step(self, tick: int, *args: Any) -> Any:
             if tick == 2:
                 raise ValueError
@@ -92,7 +92,7 @@ def test_a_failure_that_cannot_be_recorded_pauses_the_run():
 
     config = town(seeds=(1,))
     first = expand(config.study, config.population)[0].header.world_id
-    parts = OwnParts(config, world=lambda h: Ends() if h.world_id == first else SurveyWorld())
+    parts = OwnParts(config, world=lambda h: Ends() if h.world_id == first else ChannelWorld())
     ran = run_in_memory(config, parts=parts, before=fill)
     assert (ran.result.exit_status, ran.result.cause) == (75, "The disk is full.")
     assert ran.result.worlds[0].state is WorldState.PARTIAL

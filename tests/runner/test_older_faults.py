@@ -44,7 +44,7 @@ from perdure.study.identity import input_hashes
 from perdure.testing import ScriptedProvider
 from perdure.trace.memory import MemoryPartition, MemoryPartitions
 from perdure.trace.reader import RunReader
-from perdure.world import BaseWorld, SurveyWorld
+from perdure.world import BaseWorld, ChannelWorld
 
 # What of a study is in no hash of its own, and why that is right.
 NOT_HASHED = {
@@ -282,7 +282,7 @@ def test_a_world_that_cannot_be_rebuilt_told_as_not_started() -> None:
     before = [(outcome.tick, outcome.turns) for outcome in stopped.result.worlds]
     assert all(tick >= 0 for tick, _ in before)
 
-    class Broken(SurveyWorld):
+    class Broken(ChannelWorld):
         def step(self, *args: Any) -> WorldDelta:
             raise RuntimeError("it was rebuilt out of nothing")
 

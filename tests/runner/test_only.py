@@ -23,7 +23,7 @@ from perdure.runner.config import RunConfig
 from perdure.runner.only import chosen
 from perdure.study.identity import Cell, expand
 from perdure.testing import ScriptedProvider
-from perdure.world import SurveyWorld
+from perdure.world import ChannelWorld
 
 NAMES = ("shown--activation-0.5", "shown--activation-1", "shown--activation-1--variant-v1", "calm")
 
@@ -51,14 +51,14 @@ class Watching:
     def __init__(self, config: RunConfig, breaks: Callable[[Header], bool] = lambda _h: False):
         self.driven: list[str] = []
 
-        def make(header: Header) -> SurveyWorld:
+        def make(header: Header) -> ChannelWorld:
             self.driven.append(f"{header.scenario.id}@{header.replicate_seed}")
-            return _Broken() if breaks(header) else SurveyWorld()
+            return _Broken() if breaks(header) else ChannelWorld()
 
         self.parts = OwnParts(config, world=make)
 
 
-class _Broken(SurveyWorld):
+class _Broken(ChannelWorld):
     def step(self, *_args: Any) -> Any:
         raise ZeroDivisionError("the town is gone")
 

@@ -26,7 +26,7 @@ from perdure.runner.session import Session
 from perdure.study.identity import expand
 from perdure.trace.memory import MemoryRegistry
 from perdure.trace.rungs import moves_of, unlogged_rung, wrong_rungs
-from perdure.world import SurveyWorld
+from perdure.world import ChannelWorld
 
 BREADTH, DEPTH = Order.BREADTH, Order.DEPTH
 MOMENTS_MAX = 60
@@ -302,7 +302,7 @@ def test_a_run_that_is_killed_anywhere_goes_on_in_its_order(
             assert ran.digests == undisturbed.digests
 
 
-class FailsAtTwo(SurveyWorld):
+class FailsAtTwo(ChannelWorld):
     """A world whose code has a fault at its third tick."""
 
     def step(self, tick: int, *given: Any) -> Any:
@@ -316,7 +316,7 @@ def test_what_was_live_at_a_kill_goes_on_before_a_world_that_failed_earlier(orde
     """P5: what a record holds beyond its note is read before anything new is decided."""
     config = campaign(Budget(), seeds=SEEDS[:3], order=order, live=1)
     first, second, _ = (cell.entry.world_id for cell in expand(config.study, config.population))
-    parts = OwnParts(config, world=lambda h: FailsAtTwo() if h.world_id == first else SurveyWorld())
+    parts = OwnParts(config, world=lambda h: FailsAtTwo() if h.world_id == first else ChannelWorld())
     model = Unwitnessed(every=10_000)
     run_in_memory(config, model, parts=parts, before=model.watch, calls=model.calls)
     alive = [

@@ -29,7 +29,7 @@ def test_two_studies_may_use_the_same_module_name(tmp_path: Path):
 
 def test_an_installed_class_is_loaded(tmp_path: Path):
     """A module that is not beside the study is taken from the installed packages."""
-    assert load("perdure.world:SurveyWorld", tmp_path).__name__ == "SurveyWorld"
+    assert load("perdure.world:ChannelWorld", tmp_path).__name__ == "ChannelWorld"
 
 
 @pytest.mark.parametrize(

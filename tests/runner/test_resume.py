@@ -15,7 +15,7 @@ from perdure.records.registry import RunState, WorldDiverged, WorldState
 from perdure.records.request import ChatRequest, FailureCause, Vectors
 from perdure.runner.config import RunConfig
 from perdure.testing import ScriptedProvider
-from perdure.world import SurveyWorld
+from perdure.world import ChannelWorld
 
 CALLS = 60
 
@@ -31,7 +31,7 @@ def vectors(request: Any) -> Vectors:
     return Vectors(vectors=tuple((0.1 * len(text), 1 / 3) for text in request.texts), served="s")
 
 
-class Ranking(SurveyWorld):
+class Ranking(ChannelWorld):
     """Asks for embeddings and a word before every step, and lets them decide who is active."""
 
     def needs(self, tick: int, turns: Any, plan: Any) -> tuple[Need, ...]:

@@ -30,7 +30,7 @@ from perdure.records.request import ChatRequest, FailureCause, Reply
 from perdure.records.usage import Price, Usage
 from perdure.study.identity import expand
 from perdure.testing import ScriptedProvider, wrong_model
-from perdure.world import SurveyWorld
+from perdure.world import ChannelWorld
 
 
 def payloads(ran: Any, cls: type, place: int = 0) -> list[Any]:
@@ -91,7 +91,7 @@ def test_rebuilding_world_and_agent_at_every_tick_changes_no_digest():
             return ()
 
         def step(self, *args: Any) -> Any:
-            fresh = SurveyWorld()
+            fresh = ChannelWorld()
             fresh.reset(self.header)
             for past in self.past:
                 fresh.step(*past)
@@ -227,7 +227,7 @@ def test_a_model_that_answers_under_another_name_is_no_completed_run():
 def test_one_worlds_failure_leaves_the_others_running():
     """A world that raises is failed with class, message and tick; its siblings complete."""
 
-    class Breaks(SurveyWorld):
+    class Breaks(ChannelWorld):
         def step(self, tick: int, *args: Any) -> Any:
             if tick == 3 and self.header.replicate_seed == 2:
                 raise ZeroDivisionError("the town is gone")
@@ -349,7 +349,7 @@ def test_held_out_values_reach_neither_world_nor_agent_nor_model():
     """Nothing that a worker is given holds the held-out outcome."""
     handed: list[bytes] = []
 
-    class Watching(SurveyWorld):
+    class Watching(ChannelWorld):
         def reset(self, header: Any) -> None:
             handed.append(encode(header))
             super().reset(header)
@@ -411,7 +411,7 @@ def test_worlds_advance_together():
 def test_whatever_a_plugin_raises_is_its_worlds_outcome(raised: BaseException, where: str):
     """Even what would end a program ends one world, named with its class, world and tick."""
 
-    class Ends(SurveyWorld):
+    class Ends(ChannelWorld):
         def step(self, tick: int, *args: Any) -> Any:
             if tick == 2:
                 raise raised
@@ -427,7 +427,7 @@ def test_whatever_a_plugin_raises_is_its_worlds_outcome(raised: BaseException, w
     first = expand(config.study, config.population)[0].header.world_id
     parts = OwnParts(
         config,
-        world=lambda h: Ends() if where == "world" and h.world_id == first else SurveyWorld(),
+        world=lambda h: Ends() if where == "world" and h.world_id == first else ChannelWorld(),
         agent=lambda h: Quits() if where == "agent" and h.world_id == first else PersonaAgent(),
     )
     ran = run_in_memory(config, parts=parts)
@@ -456,7 +456,7 @@ def test_an_agent_that_declines_every_turn_completes_nothing():
 def test_a_delta_with_many_faults_is_told_in_a_few():
     """One mistake that every persona meets is not repeated for each of them."""
 
-    class Asks(SurveyWorld):
+    class Asks(ChannelWorld):
         def step(self, tick: int, *args: Any) -> Any:
             delta = super().step(tick, *args)
             wrong = tuple(replace(shown, question="nope") for shown in delta.presentations)

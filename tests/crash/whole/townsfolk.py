@@ -12,10 +12,10 @@ from perdure.records.outcome import Outcome, TurnDone, TurnFailed, TurnFailureCa
 from perdure.records.presentation import Need, Plan, TurnJob, WorldDelta
 from perdure.records.request import Message
 from perdure.records.scenario import Header
-from perdure.world import SurveyWorld
+from perdure.world import ChannelWorld
 
 
-class Ranking(SurveyWorld):
+class Ranking(ChannelWorld):
     """Asks for embeddings and a word before every step, and lets them decide who is active."""
 
     def needs(self, tick: int, turns: Any, plan: Any) -> tuple[Need, ...]:
@@ -31,7 +31,7 @@ class Ranking(SurveyWorld):
         return super().step(tick, turns, Plan(activation=0.5 + 0.25 * share * chance), answers)
 
 
-class Breaking(SurveyWorld):
+class Breaking(ChannelWorld):
     """Raises at the tick that its scenario names."""
 
     def reset(self, header: Header) -> None:

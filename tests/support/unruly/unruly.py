@@ -11,13 +11,13 @@ import time
 from typing import Any
 
 from perdure.agent import PersonaAgent
-from perdure.world import SurveyWorld
+from perdure.world import ChannelWorld
 
 TICK = 3
 BUSY_S = 3.0
 
 
-class UnrulyWorld(SurveyWorld):
+class UnrulyWorld(ChannelWorld):
     """A survey room that goes wrong at one tick, if it is called so."""
 
     def reset(self, header: Any) -> None:

@@ -1,4 +1,4 @@
-"""The survey world shows what is scheduled, to whom the plan lets it, and counts truly."""
+"""The survey room and the campaign show what is scheduled, to whom the plan lets it, and count truly."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from perdure.base.errors import PluginError
 from perdure.records.presentation import CompletedTurn, Plan, Presentation, WorldDelta
 from perdure.records.scenario import Header
 from perdure.testing.contracts import example_header
-from perdure.world import SurveyWorld
-from perdure.world.survey import CAMPAIGN, SURVEY
+from perdure.world import ChannelWorld
+from perdure.world.campaign import CAMPAIGN
+from perdure.world.survey_room import SURVEY
 
 
-def world_of(header: Header) -> SurveyWorld:
-    """Make a survey world before its tick 0."""
-    world = SurveyWorld()
+def world_of(header: Header) -> ChannelWorld:
+    """Make a world before its tick 0."""
+    world = ChannelWorld()
     world.reset(header)
     return world
 
@@ -165,7 +166,7 @@ def test_a_scenario_that_names_what_is_not_there_is_refused(
 def test_a_world_that_was_never_reset_says_so() -> None:
     """To step a world before its reset is refused in a sentence."""
     with pytest.raises(PluginError, match="reset"):
-        SurveyWorld().step(0, (), Plan(), ())
+        ChannelWorld().step(0, (), Plan(), ())
 
 
 def test_what_a_world_holds_does_not_grow_with_ticks() -> None:
@@ -176,6 +177,7 @@ def test_what_a_world_holds_does_not_grow_with_ticks() -> None:
     turns: list[CompletedTurn] = []
     for tick in range(400):
         turns = answered(world.step(tick, turns, Plan(), ()), "agree")
-    assert world._tally.counts("c1", ("agree",)) == {"agree": 5}
-    assert len(world._tally._voices["c1"]) == 5
-    assert len(world._claim_of) == 1
+    campaign = world._state._campaign
+    assert campaign._tally.counts("c1", ("agree",)) == {"agree": 5}
+    assert len(campaign._tally._voices["c1"]) == 5
+    assert len(campaign._claim_of) == 1

@@ -1,0 +1,67 @@
+"""Ranking by interest: how alike a persona's profile and a message are to an embedding model.
+
+What has no vector yet is asked for; if the call fails, it is asked for again at the next tick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from perdure.records.persona import AttributeSpec, Ontology, Persona
+from perdure.records.presentation import Need, NeedAnswer
+from perdure.world.activation import code_of
+
+if TYPE_CHECKING:
+    from perdure.world.meanings import Meanings
+
+PURPOSE = "interest"
+ROLE = "embed"
+TEXTS_MAX = 64
+
+
+class Interest:
+    """The profiles of the people and the vectors of all texts that are ranked by interest."""
+
+    def __init__(self, ontology: Ontology, personas: Sequence[Persona]) -> None:
+        self.profiles = {persona.id: profile(ontology, persona) for persona in personas}
+        # What it stands on takes long to load, and only this ranking needs it.
+        from perdure.world.meanings import Meanings  # noqa: PLC0415
+
+        self.meanings: Meanings = Meanings()
+
+    def needs(self, texts: Iterable[str]) -> tuple[Need, ...]:
+        """Ask for the vectors that are lacking, those of profiles first. No texts, no needs."""
+        asked = list(texts)
+        if not asked:
+            return ()
+        wanted = dict.fromkeys((*self.profiles.values(), *asked))
+        lacking = [text for text in wanted if text and text not in self.meanings]
+        return tuple(
+            Need(purpose=PURPOSE, role=ROLE, texts=tuple(lacking[start : start + TEXTS_MAX]))
+            for start in range(0, len(lacking), TEXTS_MAX)
+        )
+
+    def learn(self, needs: Sequence[Need], answers: Sequence[NeedAnswer]) -> None:
+        """Take in the answers to these needs, in their order; a failed one teaches nothing."""
+        given = [answer for answer in answers if answer.purpose == PURPOSE]
+        for need, answer in zip(needs, given, strict=False):
+            for text, vector in zip(need.texts, answer.vectors, strict=False):
+                self.meanings.learn(text, vector)
+
+
+def profile(ontology: Ontology, persona: Persona) -> str:
+    """Say in a line what is known of a persona, by the ontology; the outcome is never in it."""
+    held_out = ontology.outcome.name if ontology.outcome is not None else None
+    told = [
+        f"{spec.label}: {_in_words(spec, persona)}."
+        for spec in ontology.attributes
+        if spec.name != held_out and spec.name in persona.attributes
+    ]
+    return " ".join(told)
+
+
+def _in_words(spec: AttributeSpec, persona: Persona) -> str:
+    code = code_of(persona.attributes[spec.name])
+    words = spec.scale.get(code, code)
+    return f"{words} {spec.unit}" if spec.unit and not spec.scale else words

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from perdure.agent import PersonaAgent, advance_by
+from perdure.agent import PersonaAgent, advance
 from perdure.agent.persona import WORKERS_MAX
 from perdure.base.errors import KeyOrModelRefusedError, PluginError
 from perdure.records.outcome import Outcome, TurnDone, TurnFailed, TurnFailureCause
@@ -256,7 +256,8 @@ def test_without_optional_work_the_measurement_is_the_same() -> None:
     assert frozen.asked == free.asked[:1]
     assert len(free.asked) == 2
     assert done(short) == msgspec.structs.replace(done(whole), reflection=None)
-    state = advance_by(due, job(CLAIM).presentation, done(short), memories_max=5)
+    memories = done(short).memories
+    state = advance(due, job(CLAIM).presentation, memories, reflected=False, memories_max=5)
     (later,) = act(job(CLAIM, state=state), models=Says("I see."), plan=Plan())
     assert done(later).reflection is not None
 

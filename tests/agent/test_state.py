@@ -5,12 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.agent import advance, advance_by
+from perdure.agent import advance
 from perdure.agent.state import keep
-from perdure.records.outcome import ReflectionDone, TurnDone
 from perdure.records.persona import Memory, PersonaState
 from perdure.records.presentation import Exposure, Impression, Presentation
-from perdure.records.request import FailureCause
 
 SURVEY = Presentation(persona="p", impression=Impression(channel="survey"), question="q")
 CAMPAIGN = Presentation(
@@ -44,27 +42,6 @@ def test_a_reflection_starts_the_count_again() -> None:
     state = PersonaState(turns_since_reflection=2)
     state = advance(state, CAMPAIGN, (NOTE, INSIGHT), reflected=True, memories_max=5)
     assert state == PersonaState(memories=(NOTE, INSIGHT))
-
-
-def test_an_outcome_moves_a_state_as_its_events_do() -> None:
-    """What the runner carries and what a resume rebuilds from events are the same state."""
-    outcome = TurnDone(
-        messages=(),
-        answer="x",
-        memories=(NOTE,),
-        reflection=ReflectionDone(messages=(), text="y", memories=(INSIGHT,)),
-    )
-    carried = advance_by(PersonaState(), CAMPAIGN, outcome, memories_max=5)
-    rebuilt = advance(PersonaState(), CAMPAIGN, (NOTE, INSIGHT), reflected=True, memories_max=5)
-    assert carried == rebuilt
-
-
-def test_a_failed_reflection_is_none() -> None:
-    """A reflection whose call failed leaves the count running, so that it is tried again."""
-    failed = ReflectionDone(messages=(), failed=FailureCause.TIMEOUT)
-    outcome = TurnDone(messages=(), answer="x", memories=(NOTE,), reflection=failed)
-    state = advance_by(PersonaState(turns_since_reflection=2), CAMPAIGN, outcome, memories_max=5)
-    assert state == PersonaState(memories=(NOTE,), turns_since_reflection=3)
 
 
 @given(everything=memories, memories_max=st.integers(0, 6))

@@ -44,6 +44,7 @@ from perdure.trace.schema import FORMAT
 # Kinds and causes that no golden run holds yet: a release has none.
 NOT_YET = {
     *("diverged", "journal_lost"),
+    *("guardrail_violation", "belief_snapshot", "probe", "guardrail"),
     *("degraded", "restored", "rung_taken", "rung_lifted", "worlds_live", "budget_changed"),
 }
 

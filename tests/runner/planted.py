@@ -158,7 +158,8 @@ def asked_for(purpose: str) -> First:
 
 CAMPAIGN = "world/campaign.py"
 PROMPT = "agent/prompt.py"
-PERSONA = "agent/persona.py"
+LEAVINGS = "agent/leavings.py"
+AFTERWARDS = "agent/afterwards.py"
 STATE = "agent/state.py"
 SCORING = "elicitation/closed_choice.py"
 REMEMBERED = r"turn: prompt\[1\] was '…hat you remember: .*' and is '…hat you remember: .*'"
@@ -243,42 +244,42 @@ PLANTED: dict[str, Planted] = {
         exactly=False,
     ),
     "weight of an exposure": survey(
-        PERSONA,
+        LEAVINGS,
         "_EXPOSURE_IMPORTANCE = 0.5",
         "_EXPOSURE_IMPORTANCE = 0.6",
         r"memory: memory\.importance was '0\.5' and is '0\.6'",
         memory("exposure"),
     ),
     "weight of a reflection": survey(
-        PERSONA,
+        LEAVINGS,
         "_REFLECTION_IMPORTANCE = 0.8",
         "_REFLECTION_IMPORTANCE = 0.7",
         r"memory: memory\.importance was '0\.8' and is '0\.7'",
         memory("reflection"),
     ),
     "words of a memory": survey(
-        PERSONA,
+        LEAVINGS,
         "I saw the message",
         "I read the message",
         r"memory: memory\.text was 'I saw the message .*' and is 'I read the message .*'",
         memory("exposure"),
     ),
     "words of a reflection": survey(
-        PERSONA,
+        LEAVINGS,
         "I thought it over:",
         "I slept on it:",
         r"memory: memory\.text was 'I thought it over: .*' and is 'I slept on it: .*'",
         memory("reflection"),
     ),
     "reflection that comes late": survey(
-        PERSONA,
+        AFTERWARDS,
         "turns_since_reflection + 1 >=",
         "turns_since_reflection + 0 >=",
         r"reflection: kind was 'reflection' and is 'score'",
         of(Reflected),
     ),
     "reflection that comes early": survey(
-        PERSONA,
+        AFTERWARDS,
         "turns_since_reflection + 1 >=",
         "turns_since_reflection + 2 >=",
         r"score: kind was 'score' and is 'reflection'; "
@@ -287,8 +288,8 @@ PLANTED: dict[str, Planted] = {
     ),
     "memories that are carried": hall(
         "runner/carried.py",
-        "self._memories_max = header.agent.memories_max",
-        "self._memories_max = header.agent.memories_max - 1",
+        "self._memories_max = kept_max(header)",
+        "self._memories_max = kept_max(header) - 1",
         r"turn: prompt\[1\] was '…You remember: .*' and is '…You remember: .*'",
         shown(tick=2),
         exactly=False,
@@ -360,14 +361,14 @@ PLANTED: dict[str, Planted] = {
         of(Turn),
     ),
     "question of a reflection": survey(
-        PERSONA,
+        AFTERWARDS,
         "what do you make of it all by now?",
         "what do you make of it?",
         r"reflection: prompt\[1\] was '….*of it all by now\?' and is '….*of it\?'",
         of(Reflected),
     ),
     "purpose of a call": survey(
-        PERSONA,
+        "agent/asked.py",
         'TURN = "turn"',
         'TURN = "answer"',
         r"turn: kind was 'turn' and is 'turn_failed'; "
@@ -406,12 +407,12 @@ PLANTED: dict[str, Planted] = {
         r"started: kind was 'started' and is 'turn'",
         of(Started),
     ),
-    "number of a turn": survey(
+    "question of a score": survey(
         "runner/compose.py",
-        "turn = writer.add(taken, persona) - 1",
-        "turn = writer.add(taken, persona) - 2",
-        r"score: turn was '0' and is '-1'",
-        of(ScoreGiven, MemoryFormed, Reflected),
+        "question=job.question.id,",
+        "question=job.question.id[:1],",
+        r"score: question was '\w+' and is '\w'",
+        of(ScoreGiven),
     ),
     "end of a world": survey(
         "runner/world_run.py",
@@ -422,15 +423,16 @@ PLANTED: dict[str, Planted] = {
     ),
     "who counts as answered": survey(
         "runner/quorum.py",
-        "is not None for call in calls)",
-        "is not None for call in calls[1:])",
-        r"tick_closed: unanswered was (nothing|'\d') and is '9'",
+        "causes.append(failed[-1])",
+        "causes.extend(failed * 2)",
+        r"tick_closed: unanswered was '\d' and is '\d+'",
         of(TickClosed),
+        exactly=False,
     ),
     "choice that a world is told": survey(
-        "runner/carried.py",
-        'scored.choice if scored is not None else ""',
-        'scored.choice[:1] if scored is not None else ""',
+        "runner/past.py",
+        "choice=turn.choice,",
+        "choice=turn.choice[:1],",
         r"turn(_failed)?: presentation\.view\.counts\.t\d-\w+\.(dis)?agree was '\d' and is '0'",
         counted,
     ),

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from perdure.agent.beliefs import STEPS_MAX, merged
 from perdure.agent.facts import facts_of
 from perdure.agent.persona import AGENT_VERSION, PersonaAgent
 from perdure.agent.port import Agent, CallFailedError, JobModels, Models
-from perdure.agent.state import advance, advance_by
+from perdure.agent.recall import kept_max
+from perdure.agent.rejection import rejection_of
+from perdure.agent.state import advance
 
 __all__ = [
     "AGENT_VERSION",
+    "STEPS_MAX",
     "Agent",
     "CallFailedError",
     "JobModels",
     "Models",
     "PersonaAgent",
     "advance",
-    "advance_by",
     "facts_of",
+    "kept_max",
+    "merged",
+    "rejection_of",
 ]

@@ -4,33 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
 
-from perdure.agent.facts import facts_of
-from perdure.agent.pool import gather_bounded
-from perdure.agent.port import CallFailedError, JobModels, Models
-from perdure.agent.prompt import (
-    conversation,
-    known_attributes,
-    memory_lines,
-    persona_block,
-    question_text,
-    quote,
-    shared_text,
-    shown_text,
+from perdure.agent.afterwards import (
+    beliefs_after,
+    is_due,
+    memories_of,
+    probe,
+    reflect,
+    steps_moved,
+    with_vectors,
 )
-from perdure.agent.state import keep
+from perdure.agent.answering import Answered, answer, recalling
+from perdure.agent.asked import Asked, Known, noticed
+from perdure.agent.pool import gather_bounded
+from perdure.agent.port import CallFailedError, Models
+from perdure.agent.prompt import known_attributes, persona_block, shared_text
+from perdure.agent.recall import embeds
 from perdure.base.errors import PluginError
+from perdure.records.channels import Channels
 from perdure.records.outcome import (
     Outcome,
-    ReflectionDone,
     TurnDone,
     TurnFailed,
     TurnFailureCause,
+    Violation,
 )
-from perdure.records.persona import AttributeValue, Memory, Persona
-from perdure.records.presentation import Plan, Stimulus, TurnJob
-from perdure.records.record import Record
+from perdure.records.persona import AttributeSpec, AttributeValue, Persona
+from perdure.records.presentation import Plan, TurnJob
 from perdure.records.scenario import Header
 
 # Raised whenever this agent would word a prompt, remember or reflect otherwise than it did. Every
@@ -40,34 +40,7 @@ AGENT_VERSION = 1
 # Enough for a tick of 1,000 personas to be one round of calls; the rest waits its turn.
 WORKERS_MAX = 1_024
 
-TURN = "turn"
-REFLECTION = "reflection"
-_TURN_ROLE = "tier_a"
-_REFLECTION_ROLE = "tier_b"
-
-_EXPOSURE_IMPORTANCE = 0.5
-_REFLECTION_IMPORTANCE = 0.8
-
-_REFLECT = (
-    "Think over what you remember and what you have just seen. In one or two sentences, in the "
-    "first person: what do you make of it all by now?"
-)
-
-
-class _Known(Record):
-    """What is told of one persona: its block of text, and the same attributes as data."""
-
-    block: str
-    attributes: dict[str, AttributeValue]
-
-
-class _Asked(NamedTuple):
-    """One turn in progress: its job, its persona, its world, and the models as it may call them."""
-
-    job: TurnJob
-    known: _Known
-    header: Header
-    models: JobModels
+_NOTHING_PLANNED = Channels()
 
 
 class PersonaAgent:
@@ -78,17 +51,25 @@ class PersonaAgent:
     skipped when the plan says so, and is then due at the next turn that allows it. If its call
     fails, the turn is done all the same: the outcome's reflection carries the cause, and no
     memory. A persona without an attribute that the ontology requires is not asked at all.
+
+    Where something can be done, the answer has a form, and can move a belief. An answer that
+    breaks a rule is asked for once more; if that one breaks a rule too the turn fails, and its
+    outcome has both. docs/personas.md tells the whole of it.
     """
 
     def __init__(self) -> None:
         self._header: Header | None = None
         self._shared = ""
-        self._known: dict[str, _Known | None] = {}
+        self._notes_recalled = False
+        self._specs: tuple[AttributeSpec, ...] = ()
+        self._known: dict[str, Known | None] = {}
 
     def reset(self, header: Header) -> None:
         """Write what all personas share, and forget the personas of any earlier world."""
         self._header = header
         self._shared = shared_text(header)
+        # In any other world a prompt tells the memories that weigh most, and nothing else decides.
+        self._notes_recalled = embeds(header) or header.scenario.channels != _NOTHING_PLANNED
         self._specs = known_attributes(header.ontology)
         self._known = {}
 
@@ -113,129 +94,54 @@ class PersonaAgent:
         shown = noticed(job)
         if not shown and not job.question.text.strip():
             return TurnFailed(cause=TurnFailureCause.NOTHING_SHOWN)
-        recalled = keep(job.state.memories, header.agent.memories_max)
-        view = job.presentation.view
-        messages = conversation(
-            self._shared,
-            known.block,
-            memory_lines(recalled, header.scenario.tick_unit),
-            shown_text(shown, view, job.question),
-            question_text(job.question),
-        )
-        asked = _Asked(job, known, header, models.for_job(job.index))
+        asked = Asked(job, known, shown, header, self._shared, plan, models.for_job(job.index))
+        violations: list[Violation] = []
         try:
-            reply = await asked.models.chat(
-                TURN,
-                messages,
-                role=plan.routing.get(TURN, _TURN_ROLE),
-                tokens_max=header.agent.answer_tokens_max,
-                temperature=header.agent.temperature,
-                facts=facts_of(
-                    job.persona.id,
-                    known.attributes,
-                    shown=shown,
-                    view=view,
-                    memories=recalled,
-                    question=job.question,
-                ),
-            )
+            answered = await answer(asked, await recalling(asked), violations)
         except CallFailedError as failed:
-            return TurnFailed(cause=TurnFailureCause.CALL_FAILED, call=failed.cause)
-        memories = _memories(job, shown, reply.text)
-        reflection = None
-        if is_due(job, plan, header.agent.reflect_every):
-            role = plan.routing.get(REFLECTION, _REFLECTION_ROLE)
-            reflection = await self._reflect(asked, role, (*recalled, *memories))
+            return TurnFailed(
+                cause=TurnFailureCause.CALL_FAILED, call=failed.cause, violations=tuple(violations)
+            )
+        if isinstance(answered, TurnFailureCause):
+            return TurnFailed(cause=answered, violations=tuple(violations))
+        return await self._finish(asked, answered, tuple(violations))
+
+    async def _finish(
+        self, asked: Asked, answered: Answered, violations: tuple[Violation, ...]
+    ) -> TurnDone:
+        before = asked.job.state.beliefs
+        after = beliefs_after(asked, answered.reaction)
+        held = before if after is None else after
+        steps = steps_moved(before, after)
+        memories, reflection = memories_of(asked, answered, steps), None
+        mind = (*answered.prompt.memories, *memories)
+        if is_due(asked.job, asked.plan, asked.header.agent.reflect_every, steps):
+            reflection = await reflect(asked, mind, held)
+        memories, reflection = await with_vectors(asked, memories, reflection)
+        recalled = answered.prompt.memories if self._notes_recalled or asked.acts else ()
         return TurnDone(
-            messages=messages, answer=reply.text, memories=memories, reflection=reflection
+            messages=answered.prompt.messages,
+            answer=answered.text,
+            memories=memories,
+            reflection=reflection,
+            reaction=answered.reaction,
+            beliefs=after,
+            recalled=tuple(memory.number for memory in recalled),
+            probe=await probe(asked, self._specs, mind, held),
+            violations=violations,
         )
 
-    async def _reflect(
-        self, asked: _Asked, role: str, memories: tuple[Memory, ...]
-    ) -> ReflectionDone:
-        settings = asked.header.agent
-        recalled = keep(memories, settings.memories_max)
-        messages = conversation(
-            self._shared,
-            asked.known.block,
-            memory_lines(recalled, asked.header.scenario.tick_unit),
-            _REFLECT,
-        )
-        try:
-            reply = await asked.models.chat(
-                REFLECTION,
-                messages,
-                role=role,
-                tokens_max=settings.answer_tokens_max,
-                temperature=settings.temperature,
-                facts=facts_of(asked.job.persona.id, asked.known.attributes, memories=recalled),
-            )
-        except CallFailedError as failed:
-            return ReflectionDone(messages=messages, failed=failed.cause)
-        return ReflectionDone(
-            messages=messages, text=reply.text, memories=_insight(asked.job.tick, reply.text)
-        )
-
-    def _know(self, persona: Persona) -> _Known | None:
+    def _know(self, persona: Persona) -> Known | None:
         """Describe a persona; None if something that must be known of it is not."""
         if persona.id not in self._known:
             self._known[persona.id] = self._describe(persona.attributes)
         return self._known[persona.id]
 
-    def _describe(self, attributes: Mapping[str, AttributeValue]) -> _Known | None:
+    def _describe(self, attributes: Mapping[str, AttributeValue]) -> Known | None:
         if any(spec.required and spec.name not in attributes for spec in self._specs):
             return None
         block = persona_block(self._specs, attributes)
         if not block:
             return None
         told = {spec.name: attributes[spec.name] for spec in self._specs if spec.name in attributes}
-        return _Known(block=block, attributes=told)
-
-
-def noticed(job: TurnJob) -> tuple[Stimulus, ...]:
-    """List the stimuli of a job that get any attention, in the order of the impression."""
-    exposures = job.presentation.impression.exposures
-    return tuple(
-        stimulus
-        for stimulus, exposure in zip(job.shown, exposures, strict=True)
-        if exposure.attention > 0
-    )
-
-
-def is_due(job: TurnJob, plan: Plan, reflect_every: int) -> bool:
-    """Say whether a reflection follows this turn: optional work, counted in turns that showed."""
-    return (
-        plan.optional_work
-        and reflect_every > 0
-        and bool(job.presentation.impression.exposures)
-        and job.state.turns_since_reflection + 1 >= reflect_every
-    )
-
-
-def _memories(job: TurnJob, shown: Sequence[Stimulus], answer: str) -> tuple[Memory, ...]:
-    attention = {
-        exposure.stimulus: exposure.attention for exposure in job.presentation.impression.exposures
-    }
-    said = f" and said {quote(answer)}" if answer.strip() else " and said nothing"
-    return tuple(
-        Memory(
-            tick=job.tick,
-            text=f"I saw the message {quote(stimulus.text)}{said}",
-            importance=_EXPOSURE_IMPORTANCE * attention[stimulus.id],
-            claim=stimulus.claim,
-        )
-        for stimulus in shown
-    )
-
-
-def _insight(tick: int, text: str) -> tuple[Memory, ...]:
-    """Remember a reflection; one without words leaves nothing to remember."""
-    if not text.strip():
-        return ()
-    memory = Memory(
-        tick=tick,
-        text=f"I thought it over: {quote(text)}",
-        importance=_REFLECTION_IMPORTANCE,
-        source=REFLECTION,
-    )
-    return (memory,)
+        return Known(block=block, attributes=told)

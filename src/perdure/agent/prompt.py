@@ -1,20 +1,21 @@
 """The words that a persona is given. Pure: a header, a job and its memories become messages.
 
 What all personas of a world share comes first and is the same text for each, so that an endpoint
-can serve it from its cache; then who the persona is, what it remembers, what it is shown, and the
-question. The held-out outcome has no way in: only attributes that the ontology declares are
-written, and the outcome is never one of them.
+can serve it from its cache; then who the persona is, what it remembers and believes, what it is
+shown, and the question. The held-out outcome has no way in: only attributes that the ontology
+declares are written, and the outcome is never one of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from perdure.agent.beliefs import belief_lines
 from perdure.base.text import storable
 from perdure.records.persona import AttributeSpec, AttributeValue, Memory, Ontology
 from perdure.records.presentation import Stimulus, View
 from perdure.records.request import Message
-from perdure.records.scenario import Header, Question
+from perdure.records.scenario import Brief, Header, Question
 
 QUOTE_WIDTH_MAX = 280
 
@@ -75,6 +76,15 @@ def memory_lines(memories: Sequence[Memory], tick_unit: str) -> str:
     return "\n".join(["What you remember:", *lines])
 
 
+def belief_text(beliefs: Mapping[str, int], brief: Brief) -> str:
+    """Write what a persona believes, in the order of the brief; empty if nothing has moved it."""
+    if not beliefs:
+        return ""
+    claims = {claim.id: quote(claim.text) for claim in brief.claims if claim.id in beliefs}
+    lines = list(belief_lines(beliefs, claims))
+    return "\n".join(["What you believe by now:", *lines]) if lines else ""
+
+
 def quote(text: str) -> str:
     """Put foreign text into quotation marks that it cannot leave: one line, bounded length."""
     flat = " ".join(storable(text).replace('"', "'").split())
@@ -91,10 +101,13 @@ def conversation(shared: str, *parts: str) -> tuple[Message, ...]:
     )
 
 
+def code_of(value: AttributeValue) -> str:
+    """Write a value as the code of its scale: a whole float as its integer."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
 def _in_words(spec: AttributeSpec, value: AttributeValue) -> str:
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    code = str(value)
+    code = code_of(value)
     words = spec.scale.get(code, code)
     return f"{words} {spec.unit}" if spec.unit and not spec.scale else words
 

@@ -55,13 +55,20 @@ class ExposureDropped(Record):
 
 
 class AnswerGiven(Record):
-    """The answer to a world's own model call; vectors are kept as a blob of little-endian f32."""
+    """The answer to a model call that no other event tells, or why there is none.
+
+    Such are the calls of the world itself, in the order of its needs, and of a `job` what its
+    outcome does not tell: that has the call's `ordinal` among those of its purpose. Vectors are
+    kept as a blob of little-endian f32.
+    """
 
     purpose: str
     text: str = ""
     vectors: str = ""
     count: int = 0
     failed: FailureCause | None = None
+    job: int = -1
+    ordinal: int = 0
 
 
 class Turn(Record):

@@ -10,9 +10,12 @@ import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
+import msgspec
+
 from perdure.agent import CallFailedError
 from perdure.base.chance import Stream
 from perdure.base.errors import PerdureError
+from perdure.base.vectors import rounded
 from perdure.records.facts import PersonaFacts
 from perdure.records.presentation import Need, NeedAnswer
 from perdure.records.request import (
@@ -25,9 +28,8 @@ from perdure.records.request import (
     Vectors,
 )
 from perdure.runner.port import ModelHost
-from perdure.runner.vectors import rounded
+from perdure.runner.recorded_calls import WORLD_JOB
 
-WORLD_JOB = -1
 _PAUSE_EVERY = 64
 
 
@@ -63,18 +65,14 @@ class TickCalls:
         return JobCalls(self, index, self.personas[index])
 
     async def answer(self, needs: Sequence[Need]) -> tuple[NeedAnswer, ...]:
-        """Make a world's own calls, in order, and give their answers, in order.
-
-        Vectors are rounded to the precision in which they are recorded, so that a world that is
-        rebuilt from its record sees the same numbers.
-        """
+        """Make a world's own calls, in order, and give their answers, in order."""
         models = JobCalls(self, WORLD_JOB, "")
         answers = []
         for need in needs:
             try:
                 if need.texts:
                     vectors = await models.embed(need.purpose, need.texts, role=need.role)
-                    answer = NeedAnswer(purpose=need.purpose, vectors=rounded(vectors.vectors))
+                    answer = NeedAnswer(purpose=need.purpose, vectors=vectors.vectors)
                 else:
                     reply = await models.chat(
                         need.purpose,
@@ -187,6 +185,9 @@ class JobCalls:
     async def embed(self, purpose: str, texts: tuple[str, ...], *, role: str = "embed") -> Vectors:
         """Ask for one vector per text.
 
+        They are rounded to the precision in which they are recorded, so that whoever is rebuilt
+        from the record sees the same numbers.
+
         Raises:
             CallFailedError: there are none, after every retry.
 
@@ -194,7 +195,7 @@ class JobCalls:
         key = self._tick_calls.key(self._job, purpose, self._next(purpose))
         answer = await self._tick_calls.call(key, EmbedRequest(role=role, texts=tuple(texts)))
         assert isinstance(answer, Vectors), "an embedding request is answered by vectors"
-        return answer
+        return msgspec.structs.replace(answer, vectors=rounded(answer.vectors))
 
     def _next(self, purpose: str) -> int:
         ordinal = self._ordinals[purpose]

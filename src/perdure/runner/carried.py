@@ -1,15 +1,14 @@
 """What a world carries from tick to tick outside its own object: stimuli, states, the last turns.
 
-It moves on in two ways that come to the same: by a tick that was just lived, and by one that is
-read back from the record.
+It moves on in one way only: by a tick of the record. What was just lived is read from the events
+that were written of it, so that a world which is rebuilt from its record carries the very same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from perdure.agent import advance, advance_by
-from perdure.records.outcome import Outcome, Scored, TurnDone
+from perdure.agent import advance, kept_max
 from perdure.records.persona import Persona, PersonaState
 from perdure.records.presentation import CompletedTurn, Stimulus, TurnJob, WorldDelta
 from perdure.records.scenario import Header
@@ -26,7 +25,7 @@ class Carried:
         self.turns: tuple[CompletedTurn, ...] = ()
         self.questions = {question.id: question for question in header.questions}
         self.personas = personas
-        self._memories_max = header.agent.memories_max
+        self._memories_max = kept_max(header)
         self._states: dict[str, PersonaState] = {}
 
     def jobs(self, delta: WorldDelta) -> tuple[TurnJob, ...]:
@@ -51,36 +50,8 @@ class Carried:
         """Take note of what a delta published."""
         self.stimuli.update((stimulus.id, stimulus) for stimulus in delta.stimuli)
 
-    def live(
-        self,
-        jobs: Sequence[TurnJob],
-        outcomes: Sequence[Outcome],
-        scores: Sequence[Scored | None],
-    ) -> None:
-        """Move on by a tick that is written now. A turn that was not taken moves nothing."""
-        turns = []
-        for job, outcome, scored in zip(jobs, outcomes, scores, strict=True):
-            if not isinstance(outcome, TurnDone):
-                continue
-            persona = job.persona.id
-            self._states[persona] = advance_by(
-                self._states.get(persona, _NOTHING),
-                job.presentation,
-                outcome,
-                memories_max=self._memories_max,
-            )
-            turns.append(
-                CompletedTurn(
-                    persona=persona,
-                    presentation=job.presentation,
-                    answer=outcome.answer,
-                    choice=scored.choice if scored is not None else "",
-                )
-            )
-        self.turns = tuple(turns)
-
     def relive(self, past: PastTick) -> None:
-        """Move on by a tick that is read back from the record."""
+        """Move on by a tick of the record, whether it was just written or is read back."""
         self.publish(past.delta)
         for turn in past.turns:
             self._states[turn.persona] = advance(
@@ -89,5 +60,6 @@ class Carried:
                 turn.memories,
                 reflected=turn.reflected,
                 memories_max=self._memories_max,
+                beliefs=turn.beliefs,
             )
         self.turns = past.completed

@@ -1,8 +1,9 @@
 """A tick's events, numbered and in order, from what the tick produced. Pure.
 
-The order is fixed: the rungs that are lifted or taken; what the world did; then, per job, the turn,
-its memories, its reflection, its score and its costs; then the tick's closing mark. Only content
-events get a content number, and content refers to content alone.
+The order is fixed: the rungs that are lifted or taken; what the world did; then, per job, answers
+that broke a rule, the turn, its memories, the beliefs that it moved, its reflection, its probe, its
+score, the answers to calls that none of these tells, and its costs; then the tick's closing mark.
+Only content events get a content number, and content refers to content alone.
 """
 
 from __future__ import annotations
@@ -10,20 +11,28 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
+from perdure.agent import merged, rejection_of
+from perdure.base.vectors import pack
+from perdure.elicitation import score
 from perdure.records.events import (
     IS_CONTENT,
     KIND_OF,
     AnswerGiven,
     Batch,
+    BeliefsHeld,
     Completed,
     Cost,
     Degraded,
     Event,
     ExposureDropped,
+    GuardrailViolation,
     Head,
     InterventionApplied,
     MemoryFormed,
     Payload,
+    Probed,
     PromptPart,
     Reflected,
     Restored,
@@ -34,13 +43,15 @@ from perdure.records.events import (
     Turn,
     TurnNotTaken,
 )
-from perdure.records.outcome import Outcome, Scored, TurnDone
-from perdure.records.presentation import NeedAnswer, Plan, TurnJob, WorldDelta
+from perdure.records.outcome import Outcome, ProbeDone, Scored, TurnDone
+from perdure.records.persona import Memory
+from perdure.records.presentation import NeedAnswer, Plan, Presentation, TurnJob, WorldDelta
+from perdure.records.reaction import Reaction
 from perdure.records.record import Record
-from perdure.records.request import CallResult, Message
+from perdure.records.request import CallResult, Message, Reply, Vectors
 from perdure.records.scenario import ModelPin
 from perdure.runner.ladder import NOTHING_DUE, Due
-from perdure.runner.vectors import pack
+from perdure.runner.recorded_calls import WORLD_JOB, untold
 from perdure.trace.rungs import PAUSE
 
 _IS_CONTENT_TYPE = {cls: IS_CONTENT[kind] for cls, kind in KIND_OF.items()}
@@ -87,11 +98,14 @@ def compose(result: TickResult, head: Head, pins: Mapping[str, ModelPin]) -> Bat
         writer.add(ExposureDropped(dropped=dropped), dropped.persona)
     for answer in result.answers:
         writer.add(_answer(answer, writer))
-    _costs(writer, result.calls.get(-1, ()), "", pins)
-    for job, outcome, score in zip(result.jobs, result.outcomes, result.scores, strict=True):
-        persona = job.persona.id
-        _turn(writer, job, outcome, score)
-        _costs(writer, result.calls.get(job.index, ()), persona, pins)
+    _costs(writer, result.calls.get(WORLD_JOB, ()), "", pins)
+    held: dict[str, Mapping[str, int]] = {}
+    for job, outcome, scored in zip(result.jobs, result.outcomes, result.scores, strict=True):
+        calls = result.calls.get(job.index, ())
+        before = len(writer.events)
+        _job(writer, job, outcome, scored, held)
+        _untold(writer, calls, writer.events[before:], job.persona.id)
+        _costs(writer, calls, job.persona.id, pins)
     if result.last:
         writer.add(Completed())
     writer.add(TickClosed(plan=result.plan, jobs=len(result.jobs), unanswered=result.unanswered))
@@ -145,23 +159,56 @@ def _answer(answer: NeedAnswer, writer: _Writer) -> AnswerGiven:
     )
 
 
-def _turn(writer: _Writer, job: TurnJob, outcome: Outcome, score: Scored | None) -> None:
+def _job(
+    writer: _Writer,
+    job: TurnJob,
+    outcome: Outcome,
+    scored: Scored | None,
+    held: dict[str, Mapping[str, int]],
+) -> None:
+    """Write what became of a job. `held` are the beliefs that this tick has moved so far."""
     persona = job.persona.id
-    if not isinstance(outcome, TurnDone):
-        failed = TurnNotTaken(
-            job=job.index, presentation=job.presentation, cause=outcome.cause, call=outcome.call
+    for violation in outcome.violations:
+        broken = GuardrailViolation(
+            job=job.index,
+            rule=violation.rule,
+            prompt=writer.prompt(violation.messages),
+            answer=violation.answer,
         )
-        writer.add(failed, persona)
+        writer.add(broken, persona)
+    if isinstance(outcome, TurnDone):
+        _turn(writer, job, outcome, scored, held)
         return
+    failed = TurnNotTaken(
+        job=job.index, presentation=job.presentation, cause=outcome.cause, call=outcome.call
+    )
+    writer.add(failed, persona)
+
+
+def _turn(
+    writer: _Writer,
+    job: TurnJob,
+    outcome: TurnDone,
+    scored: Scored | None,
+    held: dict[str, Mapping[str, int]],
+) -> None:
+    persona = job.persona.id
     taken = Turn(
         job=job.index,
         presentation=job.presentation,
         prompt=writer.prompt(outcome.messages),
         answer=outcome.answer,
+        recalled=outcome.recalled,
+        reaction=_judged(job.presentation, outcome.reaction),
     )
     turn = writer.add(taken, persona) - 1
-    for memory in outcome.memories:
-        writer.add(MemoryFormed(turn=turn, memory=memory), persona)
+    _memories(writer, turn, outcome.memories, persona)
+    if outcome.beliefs is not None:
+        now = held.get(persona, job.state.beliefs)
+        after = merged(now, job.state.beliefs, outcome.beliefs)
+        if after != now:
+            held[persona] = after
+            writer.add(BeliefsHeld(turn=turn, beliefs=after), persona)
     if outcome.reflection is not None:
         reflected = Reflected(
             turn=turn,
@@ -170,11 +217,61 @@ def _turn(writer: _Writer, job: TurnJob, outcome: Outcome, score: Scored | None)
             failed=outcome.reflection.failed,
         )
         writer.add(reflected, persona)
-        for memory in outcome.reflection.memories:
-            writer.add(MemoryFormed(turn=turn, memory=memory), persona)
-    if score is not None:
+        _memories(writer, turn, outcome.reflection.memories, persona)
+    if outcome.probe is not None:
+        writer.add(_probed(writer, turn, outcome.probe), persona)
+    if scored is not None:
         given = ScoreGiven(
-            turn=turn, question=job.question.id, choice=score.choice, unscorable=score.unscorable
+            turn=turn, question=job.question.id, choice=scored.choice, unscorable=scored.unscorable
+        )
+        writer.add(given, persona)
+
+
+def _judged(presentation: Presentation, reaction: Reaction | None) -> Reaction | None:
+    """Say of a reaction whether what was done is accepted: nobody judges that but the runner."""
+    if reaction is None:
+        return None
+    rejected = rejection_of(presentation, reaction)
+    return msgspec.structs.replace(reaction, rejected=rejected)
+
+
+def _memories(writer: _Writer, turn: int, memories: Sequence[Memory], persona: str) -> None:
+    for memory in memories:
+        vector = writer.blob(memory.vector) if memory.vector else ""
+        # The event's own number is the memory's, and bytes that are no event are among the blobs.
+        told = msgspec.structs.replace(memory, vector=b"", number=-1)
+        writer.add(MemoryFormed(turn=turn, memory=told, vector=vector), persona)
+
+
+def _probed(writer: _Writer, turn: int, probe: ProbeDone) -> Probed:
+    scored = Scored() if probe.failed is not None else score(probe.answer, probe.question)
+    return Probed(
+        turn=turn,
+        attribute=probe.attribute,
+        code=probe.code,
+        prompt=writer.prompt(probe.messages),
+        answer=probe.answer,
+        choice=scored.choice,
+        unscorable=scored.unscorable,
+        failed=probe.failed,
+    )
+
+
+def _untold(
+    writer: _Writer, calls: Sequence[RoleAndResult], events: Sequence[Event], persona: str
+) -> None:
+    """Write the answers to calls of a job that its other events do not tell."""
+    for call in untold((call for _, call in calls), events, writer.blobs.__getitem__):
+        answer = call.answer
+        vectors = answer.vectors if isinstance(answer, Vectors) else ()
+        given = AnswerGiven(
+            purpose=call.key.purpose,
+            text=answer.text if isinstance(answer, Reply) else "",
+            vectors=writer.blob(pack(vectors)) if vectors else "",
+            count=len(vectors),
+            failed=call.failed,
+            job=call.key.job,
+            ordinal=call.key.ordinal,
         )
         writer.add(given, persona)
 

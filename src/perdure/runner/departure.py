@@ -9,6 +9,7 @@ from perdure.records.events import (
     Event,
     ExposureDropped,
     InterventionApplied,
+    Payload,
     StimulusPublished,
     Turn,
     TurnNotTaken,
@@ -16,6 +17,7 @@ from perdure.records.events import (
 from perdure.records.presentation import WorldDelta
 from perdure.runner.difference import first_difference
 from perdure.runner.past import PastTick
+from perdure.runner.recorded_calls import WORLD_JOB
 
 # What each part of a delta became in the record, in the order of the record.
 _EVENTS_OF = {
@@ -34,7 +36,8 @@ def departure(past: PastTick, delta: WorldDelta, *, needs: int) -> tuple[int, st
     """
     if needs != len(past.answers):
         said = f"needs had {len(past.answers)} parts and has {needs}"
-        return _seq(past.events, (AnswerGiven,), needs), said
+        own = [one for one in past.events if not _is_of_a_job(one.payload)]
+        return _seq(own, (AnswerGiven,), needs), said
     if delta.tick != past.tick:
         return past.events[0].seq, f"tick was {past.tick} and is {delta.tick}"
     for name, kinds in _EVENTS_OF.items():
@@ -47,6 +50,10 @@ def departure(past: PastTick, delta: WorldDelta, *, needs: int) -> tuple[int, st
             said = f"{name} had {len(old)} parts and has {len(new)}"
             return _seq(past.events, kinds, min(len(old), len(new))), said
     return None
+
+
+def _is_of_a_job(payload: Payload) -> bool:
+    return isinstance(payload, AnswerGiven) and payload.job != WORLD_JOB
 
 
 def _seq(events: Sequence[Event], kinds: tuple[type, ...], place: int) -> int:

@@ -7,13 +7,23 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from perdure.base.errors import PluginError
-from perdure.records.events import KIND_OF, Cost, Event, Reflected, Turn, TurnNotTaken
+from perdure.records.events import (
+    KIND_OF,
+    Cost,
+    Event,
+    GuardrailViolation,
+    Probed,
+    Reflected,
+    Turn,
+    TurnNotTaken,
+)
 from perdure.records.record import Record
 from perdure.records.request import CallKey, FailureCause
-from perdure.runner.calls import WORLD_JOB
 from perdure.runner.difference import Differing, differing, first_difference
-from perdure.runner.past import PastTick, ReadBlob
+from perdure.runner.past import PastTick
+from perdure.runner.recorded_calls import WORLD_JOB, ReadBlob
 
+_Prompted = Turn | GuardrailViolation | Reflected | Probed
 # A recorded event that came out otherwise, and how.
 Found = tuple[Event, Differing]
 # What a call gets that is not on record, so that its tick comes to an end and can be compared.
@@ -139,8 +149,8 @@ def _texts_differ(
     was: Event, found: Event, differs: Differing, blob: ReadBlob, blobs: Mapping[str, bytes]
 ) -> Differing:
     """Show the words of a prompt that differ instead of their hashes."""
-    assert isinstance(was.payload, Turn | Reflected), "only these have prompts"
-    assert isinstance(found.payload, Turn | Reflected), "both are of one kind"
+    assert isinstance(was.payload, _Prompted), "only these have prompts"
+    assert isinstance(found.payload, _Prompted), "both are of one kind"
     place = int(differs.field.removeprefix("prompt[").partition("]")[0])
     old = blob(was.payload.prompt[place].sha256).decode()
     new = blobs[found.payload.prompt[place].sha256].decode()

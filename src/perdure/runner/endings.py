@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
-from perdure.agent import CallFailedError
+from perdure.agent import STEPS_MAX, CallFailedError
 from perdure.base.errors import (
     EXIT_BUG,
     BudgetReachedError,
@@ -27,6 +27,7 @@ from perdure.base.errors import (
 )
 from perdure.base.text import one_line, storable
 from perdure.records.outcome import TurnDone, TurnFailed
+from perdure.records.presentation import TurnJob
 from perdure.records.registry import WorldOutcome, WorldState
 from perdure.records.request import CallResult, FailureCause
 from perdure.runner.quorum import Shortfall
@@ -126,7 +127,7 @@ def no_quorum(
 
 
 def require_outcomes(
-    outcomes: Sequence[object], jobs: int, where: str
+    outcomes: Sequence[object], jobs: Sequence[TurnJob], where: str
 ) -> tuple[TurnDone | TurnFailed, ...]:
     """Check what an agent gave back: one outcome for every job, each one that can be recorded.
 
@@ -134,13 +135,13 @@ def require_outcomes(
         PluginError: it is not.
 
     """
-    if len(outcomes) != jobs:
+    if len(outcomes) != len(jobs):
         raise PluginError(
-            f"It gave {len(outcomes)} outcomes for {jobs} jobs.",
+            f"It gave {len(outcomes)} outcomes for {len(jobs)} jobs.",
             where=where,
             remedy="`act` returns one outcome for every job, in job order.",
         )
-    for index, outcome in enumerate(outcomes):
+    for index, (outcome, job) in enumerate(zip(outcomes, jobs, strict=True)):
         if not isinstance(outcome, TurnDone | TurnFailed):
             raise PluginError(
                 f"Its outcome of job {index} is a {type(outcome).__name__}.",
@@ -154,7 +155,25 @@ def require_outcomes(
             raise PluginError(
                 f"Its outcome of job {index} cannot be recorded: {error}.", where=where
             ) from error
+        wrong = _impossible(job, outcome)
+        if wrong:
+            raise PluginError(f"In its outcome of job {index}, {wrong}.", where=where)
     return tuple(outcome for outcome in outcomes if isinstance(outcome, TurnDone | TurnFailed))
+
+
+def _impossible(job: TurnJob, outcome: TurnDone | TurnFailed) -> str:
+    """Say what in an outcome can be of no turn of this job, though it can be recorded."""
+    if isinstance(outcome, TurnFailed):
+        return ""
+    about = outcome.reaction.stimulus if outcome.reaction is not None else ""
+    if about and all(about != one.stimulus for one in job.presentation.impression.exposures):
+        return f"the reaction is about {about!r}, which was not shown"
+    for claim, step in (outcome.beliefs or {}).items():
+        if abs(step) > STEPS_MAX:
+            return f"the belief in {claim!r} is {step}, and not within -{STEPS_MAX} and {STEPS_MAX}"
+    if not {memory.number for memory in job.state.memories}.issuperset(outcome.recalled):
+        return "a memory is recalled that the persona does not have"
+    return ""
 
 
 async def theirs(reference: str, place: str, work: Callable[[], T]) -> T:

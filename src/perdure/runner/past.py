@@ -6,12 +6,16 @@ given at each step and what it did, what became of every turn, and what it cost.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+import msgspec
+
+from perdure.base.vectors import unpack
 from perdure.records.budget import Rung
 from perdure.records.events import (
     AnswerGiven,
+    BeliefsHeld,
     Cost,
     Degraded,
     Event,
@@ -38,11 +42,10 @@ from perdure.records.presentation import (
     Stimulus,
     WorldDelta,
 )
+from perdure.records.reaction import Reaction
 from perdure.runner.ladder import NOTHING_DUE, Due
-from perdure.runner.vectors import unpack
+from perdure.runner.recorded_calls import WORLD_JOB, ReadBlob
 from perdure.trace.rungs import PAUSE
-
-ReadBlob = Callable[[str], bytes]
 
 
 @dataclass
@@ -55,6 +58,8 @@ class PastTurn:
     memories: list[Memory] = field(default_factory=list)
     reflected: bool = False
     choice: str = ""
+    reaction: Reaction | None = None
+    beliefs: dict[str, int] | None = None
 
 
 @dataclass
@@ -84,6 +89,7 @@ class PastTick:
                 presentation=turn.presentation,
                 answer=turn.answer,
                 choice=turn.choice,
+                reaction=turn.reaction,
             )
             for turn in self.turns
         )
@@ -127,20 +133,29 @@ class _Gathering:
             case Turn() as turn:
                 self._presentations.append(turn.presentation)
                 assert event.content is not None, "a turn is content"
-                taken = PastTurn(event.persona, turn.presentation, turn.answer)
-                self._turns[event.content] = taken
+                self._turns[event.content] = PastTurn(
+                    event.persona, turn.presentation, turn.answer, reaction=turn.reaction
+                )
             case Cost() as cost:
                 self._costs.append(cost)
-            case MemoryFormed(turn=number, memory=memory):
-                self._turns[number].memories.append(memory)
+            case MemoryFormed(turn=number) as formed:
+                self._turns[number].memories.append(self._remembered(event, formed))
             case ScoreGiven(turn=number, choice=choice):
                 self._turns[number].choice = choice
             case Reflected(turn=number, failed=cause):
                 self._turns[number].reflected = cause is None
             case TurnNotTaken() as failed:
                 self._presentations.append(failed.presentation)
+            case BeliefsHeld(turn=number, beliefs=beliefs):
+                self._turns[number].beliefs = beliefs
             case payload:
                 self._add_step(payload)
+
+    def _remembered(self, event: Event, formed: MemoryFormed) -> Memory:
+        """Give a memory as a persona carries it: with its number, and with its vector."""
+        assert event.content is not None, "a memory is content"
+        vector = self._blob(formed.vector) if formed.vector else b""
+        return msgspec.structs.replace(formed.memory, number=event.content, vector=vector)
 
     def _add_step(self, payload: Payload) -> None:
         match payload:
@@ -150,7 +165,7 @@ class _Gathering:
                 self._interventions.append(intervention)
             case ExposureDropped(dropped=dropped):
                 self._dropped.append(dropped)
-            case AnswerGiven() as answer:
+            case AnswerGiven(job=job) as answer if job == WORLD_JOB:
                 self._answers.append(_answer(answer, self._blob))
             case Restored(rung=rung):
                 self._restored.append(rung)

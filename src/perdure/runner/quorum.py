@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from perdure.records.outcome import Outcome, TurnFailed
 from perdure.records.record import Record
-from perdure.records.request import CallResult
+from perdure.records.request import CallResult, Reply
 
 
 class Shortfall(Record):
@@ -24,15 +24,17 @@ class Shortfall(Record):
 def unanswered(turns: Iterable[tuple[Outcome, Sequence[CallResult]]]) -> list[str]:
     """List, for every turn that is without any reply, why.
 
-    That is a turn whose calls were all without an answer, whatever the agent made of it, and a
-    turn that failed without one. An agent that answers without a model has answered.
+    That is a turn that called a model and had no reply of one, whatever the agent made of it, and
+    a turn that failed without one. Vectors are no reply: they only prepare one. An agent that
+    answers without asking a model for a reply has answered.
     """
     causes: list[str] = []
     for outcome, calls in turns:
-        if any(call.answer is not None for call in calls):
+        if any(isinstance(call.answer, Reply) for call in calls):
             continue
-        if calls:
-            causes.append(str(calls[-1].failed))
+        failed = [str(call.failed) for call in calls if call.failed is not None]
+        if failed:
+            causes.append(failed[-1])
         elif isinstance(outcome, TurnFailed):
             causes.append(str(outcome.cause))
     return causes

@@ -23,14 +23,7 @@ from perdure.base.errors import (
 from perdure.closure import SourceError, compare
 from perdure.inference.host import HostStats
 from perdure.inference.reservations import Limit
-from perdure.records.events import (
-    AnswerGiven,
-    Batch,
-    Head,
-    Reflected,
-    Turn,
-    TurnNotTaken,
-)
+from perdure.records.events import Batch, Head
 from perdure.records.journal import TickOpening
 from perdure.records.people import People
 from perdure.records.persona import Persona
@@ -43,34 +36,28 @@ from perdure.records.request import (
     ChatRequest,
     EmbedRequest,
     FailureCause,
-    Reply,
-    Vectors,
 )
 from perdure.records.scenario import Header
 from perdure.records.study import Study
-from perdure.runner.calls import WORLD_JOB
 from perdure.runner.config import study_file_of
 from perdure.runner.divergence import UNRECORDED, Divergence, Found, diverged, divergence_of
 from perdure.runner.history import code_at
 from perdure.runner.moved import moved_code, told
-from perdure.runner.past import PastTick, ReadBlob, past_ticks
+from perdure.runner.past import PastTick, past_ticks
 from perdure.runner.plugins import PluginParts
 from perdure.runner.port import TickOpened
-from perdure.runner.vectors import unpack
+from perdure.runner.recorded_calls import Answer, Place, ReadBlob, recorded_calls
 from perdure.runner.world_run import WorldRun
 from perdure.study.identity import header_as
 from perdure.trace.forced import study_in_force
 from perdure.trace.reader import RunReader
 from perdure.world import World
 
-SERVED = "record"
-
 _EITHER = "The code moved since, or it is not deterministic."
 _NOT_THE_CODE = (
     "No code that decides the run moved since, so it is not deterministic, or goes by something "
     "that is not its code."
 )
-_Place = tuple[int, str, int]
 
 
 class ReplayedWorld(Record):
@@ -186,7 +173,7 @@ async def _replay_world(driven: _Driven, world_id: str) -> ReplayedWorld:
     ticks = events = 0
     divergence = None
     for past in past_ticks(reader.events(world_id), blob):
-        host.load(_answers(past, reader, world_id))
+        host.load(recorded_calls(past.events, blob))
         beside.load(past)
         opened = TickOpened(
             plan=past.plan, log_head=LogHead(seq=-1, chain=""), epoch=0, due=past.due
@@ -263,11 +250,11 @@ class _RecordHost:
     """Answers each call of a tick with what is recorded of it, and notes those that are not."""
 
     def __init__(self) -> None:
-        self._answers: dict[_Place, Reply | Vectors | FailureCause] = {}
+        self._answers: dict[Place, Answer] = {}
         self.unrecorded: list[CallKey] = []
         self.stop_cause: FailureCause | None = None
 
-    def load(self, answers: dict[_Place, Reply | Vectors | FailureCause]) -> None:
+    def load(self, answers: dict[Place, Answer]) -> None:
         """Take the answers of the tick that is driven next."""
         self._answers = answers
         self.unrecorded = []
@@ -364,38 +351,3 @@ class _Beside:
 
     async def close(self) -> None:
         """Do nothing."""
-
-
-def _answers(
-    past: PastTick, reader: RunReader, world_id: str
-) -> dict[_Place, Reply | Vectors | FailureCause]:
-    """Gather what every call of a tick was answered, by job, purpose and ordinal."""
-    found: dict[_Place, Reply | Vectors | FailureCause] = {}
-    jobs: dict[int, int] = {}
-    ordinals: dict[str, int] = {}
-    for event in past.events:
-        match event.payload:
-            case Turn(job=job, answer=answer):
-                assert event.content is not None, "a turn is content"
-                jobs[event.content] = job
-                found[job, "turn", 0] = Reply(text=answer, served=SERVED)
-            case TurnNotTaken(job=job, call=cause) if cause is not None:
-                found[job, "turn", 0] = cause
-            case Reflected(turn=turn, text=text, failed=cause):
-                found[jobs[turn], "reflection", 0] = cause or Reply(text=text, served=SERVED)
-            case AnswerGiven() as given:
-                ordinal = ordinals.get(given.purpose, 0)
-                ordinals[given.purpose] = ordinal + 1
-                found[WORLD_JOB, given.purpose, ordinal] = _given(given, reader, world_id)
-            case _:
-                pass
-    return found
-
-
-def _given(given: AnswerGiven, reader: RunReader, world_id: str) -> Reply | Vectors | FailureCause:
-    if given.failed is not None:
-        return given.failed
-    if given.vectors:
-        vectors = unpack(reader.blob(world_id, given.vectors), given.count)
-        return Vectors(vectors=vectors, served=SERVED)
-    return Reply(text=given.text, served=SERVED)

@@ -212,8 +212,7 @@ class WorldRun:
         if short is not None:
             raise no_quorum(short, calls.results(), self.header.agent.agent, self._place(tick))
 
-        def make() -> tuple[tuple[Scored | None, ...], Batch]:
-            scores = _scores(jobs, outcomes)
+        def make() -> tuple[Batch, PastTick]:
             result = TickResult(
                 tick=tick,
                 plan=plan,
@@ -221,7 +220,7 @@ class WorldRun:
                 answers=answers,
                 jobs=jobs,
                 outcomes=outcomes,
-                scores=scores,
+                scores=_scores(jobs, outcomes),
                 calls=calls.by_job,
                 unanswered=len(causes),
                 last=tick == self.header.scenario.horizon - 1,
@@ -229,14 +228,14 @@ class WorldRun:
             )
             batch = compose(result, self.partition.head, self.header.pins)
             self._guard()
-            return scores, batch
+            return batch, next(past_ticks(batch.events, batch.blobs.__getitem__))
 
-        scores, batch = await asyncio.to_thread(make)
+        batch, lived = await asyncio.to_thread(make)
         crashpoint("tick.before-append")
         await self.partition.append(batch, epoch=opened.epoch, log_head=opened.log_head)
         self._rungs = recorded(self._rungs, tick, opened.due)
         crashpoint("tick.after-append")
-        self._carried.live(jobs, outcomes, scores)
+        self._carried.relive(lived)
         return await self._report(tick, batch, outcomes, calls)
 
     async def pause(self, paused: TickPaused) -> Head:
@@ -321,7 +320,7 @@ class WorldRun:
             raise
         if calls.broken is not None:
             raise calls.broken
-        return require_outcomes(outcomes, len(jobs), f"{reference}, {place}")
+        return require_outcomes(outcomes, jobs, f"{reference}, {place}")
 
     def _require_not_stopped(self, tick: int) -> None:
         cause = self._host.stop_cause
@@ -365,7 +364,7 @@ class WorldRun:
 
 def _scores(jobs: Sequence[TurnJob], outcomes: Sequence[Outcome]) -> tuple[Scored | None, ...]:
     return tuple(
-        score(outcome.answer, job.question)
+        score(outcome.answer if outcome.reaction is None else outcome.reaction.words, job.question)
         if isinstance(outcome, TurnDone) and job.question.choices
         else None
         for job, outcome in zip(jobs, outcomes, strict=True)

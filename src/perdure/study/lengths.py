@@ -6,15 +6,14 @@ is where calls are reserved.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from perdure.base.tokens import estimated_tokens
 from perdure.records.persona import AttributeSpec
 from perdure.records.scenario import Question
 from perdure.records.study import Study
 
-_CHARACTERS = 4
 _FRAME = 500
 _MEMORY = 200
 _MEMORY_WORST = 700
@@ -44,9 +43,9 @@ def lengths(study: Study) -> Lengths:
     asked = _mean(_question(question, len) for question in study.questions)
     asked_worst = _most(_question(question, _bytes) for question in study.questions)
     return Lengths(
-        turn=math.ceil((typical + asked) / _CHARACTERS),
+        turn=estimated_tokens(typical + asked),
         turn_worst=worst + asked_worst,
-        reflection=math.ceil((typical + _MEMORY) / _CHARACTERS),
+        reflection=estimated_tokens(typical + _MEMORY),
         reflection_worst=worst + _MEMORY_WORST,
     )
 

@@ -17,14 +17,14 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from abc import ABC, abstractmethod
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from perdure.agent import Agent, CallFailedError, advance_by
+from perdure.agent import Agent, CallFailedError
 from perdure.base import canonical
 from perdure.base.chance import Stream
+from perdure.records.events import Batch, Head
 from perdure.records.facts import PersonaFacts
 from perdure.records.outcome import Outcome, TurnDone, TurnFailed
 from perdure.records.persona import (
@@ -48,6 +48,7 @@ from perdure.records.presentation import (
     View,
     WorldDelta,
 )
+from perdure.records.reaction import Action
 from perdure.records.record import Record
 from perdure.records.request import FailureCause, Message, Reply, Vectors
 from perdure.records.scenario import (
@@ -55,13 +56,25 @@ from perdure.records.scenario import (
     Brief,
     Claim,
     Header,
+    ModelPin,
     Question,
     Scenario,
     Variant,
 )
+from perdure.runner.carried import Carried
+from perdure.runner.compose import TickResult, compose
+from perdure.runner.past import PastTick, past_ticks
+from perdure.trace.sealing import first_head, seal
 from perdure.world import World, check_delta
 
 VECTOR_LENGTH = 4
+
+# What can be done on a channel of the suite for agents.
+ACTIONS = (
+    Action(name="like"),
+    Action(name="reply", says=True),
+    Action(name="post", about=False, says=True),
+)
 
 
 def example_header(personas: int = 12, *, settings: dict[str, object] | None = None) -> Header:
@@ -267,11 +280,17 @@ def answer_need(need: Need) -> NeedAnswer:
 class FakeModels:
     """Models for a test: equal prompts get equal replies, chosen jobs get none.
 
-    `calls` lists (job, purpose, role) of every call in the order in which they were made.
+    A prompt whose facts say that something can be done is answered in the form that is asked for.
+    `failing` are the jobs of which every call fails, `failing_embeddings` those of which only calls
+    for vectors do. `calls` lists (job, purpose, role) of every call in the order in which they were
+    made.
     """
 
-    def __init__(self, *, failing: Sequence[int] = ()) -> None:
+    def __init__(
+        self, *, failing: Sequence[int] = (), failing_embeddings: Sequence[int] = ()
+    ) -> None:
         self._failing = frozenset(failing)
+        self._failing_embeddings = frozenset(failing_embeddings)
         self._open: set[tuple[int, str]] = set()
         self.calls: list[tuple[int, str, str]] = []
         self.facts: list[PersonaFacts] = []
@@ -297,6 +316,16 @@ class FakeModels:
             await asyncio.sleep(0)
         self._open.discard(key)
         if job in self._failing:
+            raise CallFailedError(FailureCause.TIMEOUT)
+
+    def refuse_vectors(self, job: int) -> None:
+        """Refuse vectors to a job that gets none.
+
+        Raises:
+            CallFailedError: the job is one of those.
+
+        """
+        if job in self._failing_embeddings:
             raise CallFailedError(FailureCause.TIMEOUT)
 
 
@@ -328,7 +357,7 @@ class FakeJobModels:
             self._models.facts.append(facts)
         self._models.prompts[self._job, purpose] = messages
         await self._models.answer(self._job, purpose, role)
-        return Reply(text=_reply_text(messages), served="fake")
+        return Reply(text=_reply_text(messages, facts), served="fake")
 
     async def embed(self, purpose: str, texts: tuple[str, ...], *, role: str = "embed") -> Vectors:
         """Reply with one vector per text, each following from its text alone.
@@ -338,6 +367,7 @@ class FakeJobModels:
 
         """
         await self._models.answer(self._job, purpose, role)
+        self._models.refuse_vectors(self._job)
         return Vectors(vectors=tuple(_vector(text) for text in texts), served="fake")
 
 
@@ -376,10 +406,37 @@ class AgentContract(ABC):
         """An agent that is made anew at each tick answers as the one that goes on."""
         kept = self.make_agent()
         kept.reset(self.header())
+        header = self.header()
         for tick, (lived, rebuilt) in enumerate(
-            zip(self._live(kept), self._live(None), strict=True)
+            zip(self._live(kept, header), self._live(None, header), strict=True)
         ):
             assert lived == rebuilt, f"the outcomes of tick {tick} change when rebuilt"
+
+    def test_rebuilding_changes_nothing_where_everything_is_on(self) -> None:
+        """Nor does it with embeddings, probes, and channels where something can be done.
+
+        What a persona carries is then rebuilt at every tick from the record alone.
+        """
+        header = self._rich_header()
+        kept = self.make_agent()
+        kept.reset(header)
+        for tick, (lived, rebuilt) in enumerate(
+            zip(self._live(kept, header), self._live(None, header), strict=True)
+        ):
+            assert lived == rebuilt, f"the outcomes of tick {tick} change when rebuilt"
+
+    def test_a_failed_embedding_is_that_turn_s_alone(self) -> None:
+        """A job that gets no vectors ends as an outcome, and the others do not notice."""
+        header = self._rich_header()
+        for jobs, expected in self._live(None, header):
+            models = FakeModels(failing_embeddings=(1,))
+            for job, outcome in zip(
+                jobs, self._act(jobs, models=models, header=header), strict=True
+            ):
+                assert isinstance(outcome, TurnDone | TurnFailed), f"{outcome!r} is not an outcome"
+                if job.index != 1:
+                    what = f"job {job.index} beside one without vectors"
+                    _require_same(expected[job.index], outcome, what)
 
     def test_a_failed_call_is_an_outcome(self) -> None:
         """A job whose calls fail ends as a failed turn, and the others do not notice."""
@@ -424,48 +481,80 @@ class AgentContract(ABC):
         agent: Agent | None = None,
         models: FakeModels | None = None,
         plan: Plan | None = None,
+        header: Header | None = None,
     ) -> Sequence[Outcome]:
         if agent is None:
             agent = self.make_agent()
-            agent.reset(self.header())
+            agent.reset(header or self.header())
         given = models if models is not None else FakeModels()
         return asyncio.run(_acted(agent, jobs, plan if plan is not None else Plan(), given))
 
-    def _live(self, agent: Agent | None) -> Iterator[list[Outcome]]:
-        """Live the ticks of the header with an agent, or with a new one at every tick."""
-        header = self.header()
-        states: dict[str, PersonaState] = defaultdict(PersonaState)
-        for tick in range(header.scenario.horizon):
-            jobs = self._jobs(tick, states)
-            outcomes = list(self._act(jobs, agent=agent))
-            for job, outcome in zip(jobs, outcomes, strict=True):
-                if isinstance(outcome, TurnDone):
-                    states[job.persona.id] = advance_by(
-                        job.state,
-                        job.presentation,
-                        outcome,
-                        memories_max=header.agent.memories_max,
-                    )
-            yield outcomes
+    def _live(
+        self, agent: Agent | None, header: Header
+    ) -> Iterator[tuple[tuple[TurnJob, ...], list[Outcome]]]:
+        """Live the ticks of a header with an agent; or with a new one, and all rebuilt, at each.
 
-    def _jobs(
-        self, tick: int, states: dict[str, PersonaState] | None = None
-    ) -> tuple[TurnJob, ...]:
-        """Make a tick's jobs: odd ticks ask the header's first question, even ones its last."""
+        Gives the jobs of each tick, and their outcomes.
+        """
+        head, lived = first_head(b""), list[PastTick]()
+        carried = Carried(header, self.personas())
+        for tick in range(header.scenario.horizon):
+            if agent is None:
+                carried = Carried(header, self.personas())
+                for past in lived:
+                    carried.relive(past)
+            delta = self._delta(tick)
+            carried.publish(delta)
+            jobs = carried.jobs(delta)
+            outcomes = list(self._act(jobs, agent=agent, header=header))
+            batch = _batch(delta, jobs, outcomes, head)
+            head = seal(head, batch).head
+            lived += past_ticks(batch.events, batch.blobs.__getitem__)
+            carried.relive(lived[-1])
+            yield jobs, outcomes
+
+    def _rich_header(self) -> Header:
+        """Turn on what an agent may have: vectors for memories, few of them told, and probes."""
         header = self.header()
-        question = header.questions[0 if tick % 2 else -1]
-        personas = self.personas()
+        settings = msgspec.structs.replace(
+            header.agent,
+            memories_max=min(header.agent.memories_max, 2),
+            probe_every=2,
+            probe_share=0.5,
+        )
+        pins = {**header.pins, "embed": ModelPin(provider="fake", model="fake")}
+        return msgspec.structs.replace(header, agent=settings, pins=pins)
+
+    def _jobs(self, tick: int) -> tuple[TurnJob, ...]:
+        """Make a tick's jobs of personas who have not reflected for a while."""
+        header, delta = self.header(), self._delta(tick)
         state = PersonaState(turns_since_reflection=header.agent.reflect_every)
-        return tuple(
-            _job(
-                index=index,
-                tick=tick,
-                persona=personas[persona],
-                state=states[persona] if states is not None else state,
-                question=question,
-                claim=header.brief.claims[index % len(header.brief.claims)],
-            )
-            for index, persona in enumerate(header.persona_ids)
+        carried = Carried(header, self.personas())
+        carried.publish(delta)
+        return tuple(msgspec.structs.replace(job, state=state) for job in carried.jobs(delta))
+
+    def _delta(self, tick: int) -> WorldDelta:
+        """Make a tick: odd ones ask the header's first question, even ones its last.
+
+        Each persona sees a claim. At every third tick all see every claim, where something can be
+        done about it.
+        """
+        header = self.header()
+        claims, question = header.brief.claims, header.questions[0 if tick % 2 else -1]
+        acts = tick % 3 == 2  # noqa: PLR2004 - every third
+        return WorldDelta(
+            tick=tick,
+            stimuli=tuple(_stimulus(tick, claim) for claim in claims),
+            presentations=tuple(
+                _presentation(
+                    tick,
+                    persona,
+                    claims if acts else (claims[index % len(claims)],),
+                    question,
+                    ACTIONS if acts else (),
+                )
+                for index, persona in enumerate(header.persona_ids)
+            ),
         )
 
 
@@ -475,33 +564,47 @@ async def _acted(
     return await agent.act(jobs, plan, models)
 
 
-def _job(
-    *,
-    index: int,
+def _batch(
+    delta: WorldDelta, jobs: tuple[TurnJob, ...], outcomes: Sequence[Outcome], head: Head
+) -> Batch:
+    """Write a tick as the runner does, without what it cost."""
+    result = TickResult(
+        tick=delta.tick,
+        plan=Plan(),
+        delta=delta,
+        answers=(),
+        jobs=jobs,
+        outcomes=tuple(outcomes),
+        scores=tuple(None for _ in jobs),
+        calls={},
+        unanswered=0,
+        last=False,
+    )
+    return compose(result, head, {})
+
+
+def _stimulus(tick: int, claim: Claim) -> Stimulus:
+    return Stimulus(id=f"t{tick}-{claim.id}", kind="claim", text=claim.text, claim=claim.id)
+
+
+def _presentation(
     tick: int,
-    persona: Persona,
-    state: PersonaState,
+    persona: str,
+    claims: Sequence[Claim],
     question: Question,
-    claim: Claim,
-) -> TurnJob:
-    stimulus = Stimulus(id=f"t{tick}-{claim.id}", kind="claim", text=claim.text, claim=claim.id)
-    counts = {choice.id: 2 for choice in question.choices}
-    presentation = Presentation(
-        persona=persona.id,
+    actions: tuple[Action, ...],
+) -> Presentation:
+    shown = [_stimulus(tick, claim).id for claim in claims]
+    counts = {action.name: 2 for action in actions} or {one.id: 2 for one in question.choices}
+    return Presentation(
+        persona=persona,
         impression=Impression(
-            channel="contract", exposures=(Exposure(stimulus=stimulus.id, reason="contract"),)
+            channel="contract",
+            exposures=tuple(Exposure(stimulus=name, reason="contract") for name in shown),
         ),
         question=question.id,
-        view=View(counts={stimulus.id: counts}),
-    )
-    return TurnJob(
-        index=index,
-        tick=tick,
-        persona=persona,
-        state=state,
-        presentation=presentation,
-        shown=(stimulus,),
-        question=question,
+        view=View(counts=dict.fromkeys(shown, counts)),
+        actions=actions,
     )
 
 
@@ -510,9 +613,23 @@ def _require_same(expected: object, found: object, what: str) -> None:
     assert left == right, f"{what} differ:\n  {left.decode()}\n  {right.decode()}"
 
 
-def _reply_text(messages: Sequence[Message]) -> str:
+def _reply_text(messages: Sequence[Message], facts: PersonaFacts | None = None) -> str:
     digest = hashlib.sha256(canonical.encode(tuple(messages))).hexdigest()
-    return f"I would say {digest[:8]}."
+    words = f"I would say {digest[:8]}."
+    if facts is None or not facts.actions:
+        return words
+    message, action, change = (int(digest[at : at + 4], 16) for at in (8, 12, 16))
+    named = message % (len(facts.messages) + 1)
+    names = [*(one.name for one in facts.actions), "none"]
+    changes = ("much less convinced", "less convinced", "unchanged", "more convinced")
+    return "\n".join(
+        [
+            words,
+            f"Message: {named or 'none'}",
+            f"Action: {names[action % len(names)]}",
+            f"Belief: {changes[change % len(changes)]}",
+        ]
+    )
 
 
 def _vector(text: str) -> tuple[float, ...]:

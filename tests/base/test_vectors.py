@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.runner.vectors import pack, rounded, unpack
+from perdure.base.vectors import pack, rounded, unpack
 
 floats = st.floats(width=32, allow_nan=False, allow_infinity=False)
 

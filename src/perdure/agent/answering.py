@@ -1,0 +1,86 @@
+"""A turn's answer: what comes to mind, what is asked, and one more try where a rule is broken."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+from perdure.agent.asked import TURN, Asked
+from perdure.agent.fitting import Fitted, Recall
+from perdure.agent.form import correction_text, form_text, read_form
+from perdure.agent.messages import actions_text, messages_text
+from perdure.agent.prompt import question_text, shown_text
+from perdure.agent.recall import must_compare, query_text, relevance, vectorless
+from perdure.agent.state import keep
+from perdure.records.outcome import TurnFailureCause, Violation
+from perdure.records.reaction import Reaction
+
+RECALL = "recall"
+
+# An answer that breaks a rule is asked for once more.
+_TRIES = 2
+
+
+class Answered(NamedTuple):
+    """An answer that stands, the prompt that it was given to, and what it says is done."""
+
+    prompt: Fitted
+    text: str
+    reaction: Reaction | None
+
+
+async def recalling(asked: Asked) -> Recall:
+    """Find out what comes to mind first; where it takes embeddings, by one call.
+
+    Memories that have no vector, because the call for it had failed, get one with the query.
+
+    Raises:
+        CallFailedError: there are no vectors. Nothing goes on as if all were as relevant.
+
+    """
+    memories = asked.job.state.memories
+    if not must_compare(asked.header, memories):
+        return partial(keep, memories)
+    query = query_text(asked.shown, asked.job.question)
+    answer = await asked.models.embed(RECALL, (query, *vectorless(memories)))
+    return partial(keep, memories, relevance=relevance(memories, answer.vectors))
+
+
+async def answer(
+    asked: Asked, recall: Recall, violations: list[Violation]
+) -> Answered | TurnFailureCause:
+    """Ask for an answer, and once more if it breaks a rule; what broke one goes to `violations`.
+
+    Raises:
+        CallFailedError: a call got no reply.
+
+    """
+    job, parts = asked.job, _parts(asked)
+    beliefs, correction = job.state.beliefs, ""
+    for _ in range(_TRIES):
+        prompt = asked.prompt(TURN, recall, beliefs, *parts, correction)
+        if prompt is None:
+            return TurnFailureCause.CONTEXT_EXCEEDED
+        text = await asked.say(TURN, prompt, beliefs, job.question, shows=True)
+        if not asked.acts:
+            return Answered(prompt, text, None)
+        read = read_form(text, asked.shown, job.presentation.actions, asked.header.brief.claims)
+        if isinstance(read, Reaction):
+            return Answered(prompt, text, read)
+        violations.append(Violation(rule=read, messages=prompt.messages, answer=text))
+        correction = correction_text(read, text)
+    return TurnFailureCause.GUARDRAIL
+
+
+def _parts(asked: Asked) -> tuple[str, ...]:
+    """Write what a turn shows and asks."""
+    job, view = asked.job, asked.job.presentation.view
+    if not asked.acts:
+        return shown_text(asked.shown, view, job.question), question_text(job.question)
+    actions = job.presentation.actions
+    return (
+        messages_text(asked.shown, view, job.question),
+        actions_text(actions),
+        question_text(job.question),
+        form_text(actions, len(asked.shown)),
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from perdure.agent.facts import facts_of
-from perdure.agent.persona import AGENT_VERSION, PersonaAgent
+from perdure.agent.persona import AGENT_VERSION, PersonaAgent, prompt_of, recalled_by
 from perdure.agent.port import Agent, CallFailedError, JobModels, Models
 from perdure.agent.state import advance, advance_by
 
@@ -17,4 +17,6 @@ __all__ = [
     "advance",
     "advance_by",
     "facts_of",
+    "prompt_of",
+    "recalled_by",
 ]

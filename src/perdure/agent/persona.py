@@ -28,9 +28,10 @@ from perdure.records.outcome import (
     TurnFailed,
     TurnFailureCause,
 )
-from perdure.records.persona import AttributeValue, Memory, Persona
+from perdure.records.persona import AttributeSpec, AttributeValue, Memory, Persona
 from perdure.records.presentation import Plan, Stimulus, TurnJob
 from perdure.records.record import Record
+from perdure.records.request import Message
 from perdure.records.scenario import Header
 
 # Raised whenever this agent would word a prompt, remember or reflect otherwise than it did. Every
@@ -113,15 +114,9 @@ class PersonaAgent:
         shown = noticed(job)
         if not shown and not job.question.text.strip():
             return TurnFailed(cause=TurnFailureCause.NOTHING_SHOWN)
-        recalled = keep(job.state.memories, header.agent.memories_max)
+        recalled = recalled_by(job, header)
         view = job.presentation.view
-        messages = conversation(
-            self._shared,
-            known.block,
-            memory_lines(recalled, header.scenario.tick_unit),
-            shown_text(shown, view, job.question),
-            question_text(job.question),
-        )
+        messages = _worded(self._shared, known.block, job, header, recalled)
         asked = _Asked(job, known, header, models.for_job(job.index))
         try:
             reply = await asked.models.chat(
@@ -179,17 +174,48 @@ class PersonaAgent:
     def _know(self, persona: Persona) -> _Known | None:
         """Describe a persona; None if something that must be known of it is not."""
         if persona.id not in self._known:
-            self._known[persona.id] = self._describe(persona.attributes)
+            self._known[persona.id] = _describe(self._specs, persona.attributes)
         return self._known[persona.id]
 
-    def _describe(self, attributes: Mapping[str, AttributeValue]) -> _Known | None:
-        if any(spec.required and spec.name not in attributes for spec in self._specs):
-            return None
-        block = persona_block(self._specs, attributes)
-        if not block:
-            return None
-        told = {spec.name: attributes[spec.name] for spec in self._specs if spec.name in attributes}
-        return _Known(block=block, attributes=told)
+
+def recalled_by(job: TurnJob, header: Header) -> tuple[Memory, ...]:
+    """Choose the memories that the prompt of a turn tells. Pure."""
+    return keep(job.state.memories, header.agent.memories_max)
+
+
+def prompt_of(job: TurnJob, header: Header, recalled: Sequence[Memory]) -> tuple[Message, ...]:
+    """Word the prompt of a turn that recalls these memories; empty if it has none. Pure.
+
+    A persona without an attribute that the ontology requires has none.
+    """
+    known = _describe(known_attributes(header.ontology), job.persona.attributes)
+    if known is None:
+        return ()
+    return _worded(shared_text(header), known.block, job, header, recalled)
+
+
+def _worded(
+    shared: str, block: str, job: TurnJob, header: Header, recalled: Sequence[Memory]
+) -> tuple[Message, ...]:
+    return conversation(
+        shared,
+        block,
+        memory_lines(recalled, header.scenario.tick_unit),
+        shown_text(noticed(job), job.presentation.view, job.question),
+        question_text(job.question),
+    )
+
+
+def _describe(
+    specs: Sequence[AttributeSpec], attributes: Mapping[str, AttributeValue]
+) -> _Known | None:
+    if any(spec.required and spec.name not in attributes for spec in specs):
+        return None
+    block = persona_block(specs, attributes)
+    if not block:
+        return None
+    told = {spec.name: attributes[spec.name] for spec in specs if spec.name in attributes}
+    return _Known(block=block, attributes=told)
 
 
 def noticed(job: TurnJob) -> tuple[Stimulus, ...]:

@@ -96,6 +96,14 @@ def verbatim(text: str) -> Paragraph:
     return Paragraph(text, style="", indent=0, wrapped=False)
 
 
+def quotation(text: str, *, indent: int = 4) -> RenderableType:
+    """Draw foreign text line by line, safe, behind a margin; no line of it is lost or cut."""
+    from rich.padding import Padding  # noqa: PLC0415 - rich is heavy
+    from rich.text import Text  # noqa: PLC0415 - rich is heavy
+
+    return Padding(Text(printable(text), overflow="fold"), (0, 0, 0, indent))
+
+
 class Paragraph:
     """Text that wraps between words only, so that a long path can still be copied whole."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from perdure.agent.facts import facts_of
-from perdure.agent.persona import AGENT_VERSION, PersonaAgent, prompt_of, recalled_by
+from perdure.agent.persona import AGENT_VERSION, PersonaAgent, Prompted, prompt_of
 from perdure.agent.port import Agent, CallFailedError, JobModels, Models
 from perdure.agent.state import advance, advance_by
 
@@ -14,9 +14,9 @@ __all__ = [
     "JobModels",
     "Models",
     "PersonaAgent",
+    "Prompted",
     "advance",
     "advance_by",
     "facts_of",
     "prompt_of",
-    "recalled_by",
 ]

@@ -114,7 +114,7 @@ class PersonaAgent:
         shown = noticed(job)
         if not shown and not job.question.text.strip():
             return TurnFailed(cause=TurnFailureCause.NOTHING_SHOWN)
-        recalled = recalled_by(job, header)
+        recalled = _recalled(job, header)
         view = job.presentation.view
         messages = _worded(self._shared, known.block, job, header, recalled)
         asked = _Asked(job, known, header, models.for_job(job.index))
@@ -178,20 +178,30 @@ class PersonaAgent:
         return self._known[persona.id]
 
 
-def recalled_by(job: TurnJob, header: Header) -> tuple[Memory, ...]:
-    """Choose the memories that the prompt of a turn tells. Pure."""
-    return keep(job.state.memories, header.agent.memories_max)
+class Prompted(NamedTuple):
+    """The prompt of a turn, and the memories that it tells."""
+
+    messages: tuple[Message, ...]
+    memories: tuple[Memory, ...]
 
 
-def prompt_of(job: TurnJob, header: Header, recalled: Sequence[Memory]) -> tuple[Message, ...]:
-    """Word the prompt of a turn that recalls these memories; empty if it has none. Pure.
+def prompt_of(
+    job: TurnJob, header: Header, recalled: Sequence[Memory] | None = None
+) -> Prompted | None:
+    """Word the prompt of a turn as it is sent first; None if it has none. Pure.
 
-    A persona without an attribute that the ontology requires has none.
+    It tells the memories in `recalled`; if none are given, those that the agent chooses itself. A
+    persona without an attribute that the ontology requires has no prompt.
     """
     known = _describe(known_attributes(header.ontology), job.persona.attributes)
     if known is None:
-        return ()
-    return _worded(shared_text(header), known.block, job, header, recalled)
+        return None
+    memories = _recalled(job, header) if recalled is None else tuple(recalled)
+    return Prompted(_worded(shared_text(header), known.block, job, header, memories), memories)
+
+
+def _recalled(job: TurnJob, header: Header) -> tuple[Memory, ...]:
+    return keep(job.state.memories, header.agent.memories_max)
 
 
 def _worded(

@@ -8,16 +8,17 @@ and no code of the study's own is loaded: what another agent sent can be read, n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from functools import partial
 
 import msgspec
 
-from perdure.agent import AGENT_VERSION, prompt_of, recalled_by
+from perdure.agent import AGENT_VERSION, Prompted, prompt_of
 from perdure.records.events import (
     KIND_OF,
     Event,
+    MemoryFormed,
     StimulusPublished,
     TickClosed,
     Turn,
@@ -100,45 +101,72 @@ def assemble(
                 "here, so the prompt is not made again."
             ),
         )
-    job = _job(lookup, outcome, turn, header, persona)
+    past = _Past(lookup, header, persona)
+    job = past.job(outcome, turn)
     if isinstance(job, str):
         return Assembled(standing=Standing.NOT_ASSEMBLED, why=f"It cannot be made again: {job}.")
-    recalled = recalled_by(job, header)
+    recalled: list[Memory] | None = None
     if isinstance(turn, Turn) and turn.recalled:
-        known = {memory.number: memory for memory in job.state.memories}
-        if not known.keys() >= set(turn.recalled):
-            lost = next(number for number in turn.recalled if number not in known)
-            why = f"the persona does not have the memory {lost} that the turn recalls"
+        kept = {_bare(memory): memory for memory in job.state.memories}
+        told = [(number, past.formed.get(number)) for number in turn.recalled]
+        lost = [number for number, memory in told if memory is None or _bare(memory) not in kept]
+        if lost:
             return Assembled(
                 standing=Standing.DIFFERS,
-                why=f"The prompt does not follow from the record: {why}.",
-                difference=Differing(field="recalled", was=str(lost), now="nothing"),
+                why="The prompt does not follow from the record: it tells the memory with content "
+                f"number {lost[0]}, which the persona does not have.",
+                difference=Differing(field="recalled", was=str(lost[0]), now="nothing"),
             )
-        recalled = tuple(known[number] for number in turn.recalled)
-    messages = prompt_of(job, header, recalled)
-    found = Assembled(standing=Standing.FOLLOWS, why="", messages=messages, recalled=recalled)
-    return msgspec.structs.replace(found, **_compared(lookup, sent, messages))
+        recalled = [kept[_bare(memory)] for _, memory in told if memory is not None]
+    prompted = prompt_of(job, header, recalled) or Prompted((), ())
+    found = Assembled(
+        standing=Standing.FOLLOWS,
+        why="",
+        messages=prompted.messages,
+        recalled=prompted.memories,
+    )
+    return msgspec.structs.replace(found, **_compared(lookup, sent, prompted.messages))
 
 
-def _job(
-    lookup: Lookup, outcome: Event, turn: Turn | TurnNotTaken, header: Header, persona: Persona
-) -> TurnJob | str:
-    """Make the job of a turn again; or say what is missing for it."""
-    span = lookup.span_of(outcome.tick)
-    carried = Carried(header, {persona.id: persona})
-    before = Wanted(persona=persona.id, besides=_STEPS)
-    events = lookup.events(Span(0, span.first - 1), before)
-    for past in past_ticks(events, partial(lookup.reader.blob, lookup.world_id)):
-        carried.relive(past)
-    delta = _delta(lookup, span, outcome.tick, turn.presentation)
-    carried.publish(delta)
-    for exposure in turn.presentation.impression.exposures:
-        if exposure.stimulus not in carried.stimuli:
-            return f"the record has no message {exposure.stimulus!r}, which was shown"
-    if turn.presentation.question not in carried.questions:
-        return f"the study has no question {turn.presentation.question!r}"
-    (job,) = carried.jobs(delta)
-    return msgspec.structs.replace(job, index=turn.job)
+class _Past:
+    """What one persona has lived through, read from its own events and those that all share.
+
+    `formed` are its memories by content number, those that it has forgotten since included.
+    """
+
+    def __init__(self, lookup: Lookup, header: Header, persona: Persona) -> None:
+        self._lookup = lookup
+        self._carried = Carried(header, {persona.id: persona})
+        self._persona = persona.id
+        self.formed: dict[int, Memory] = {}
+
+    def job(self, outcome: Event, turn: Turn | TurnNotTaken) -> TurnJob | str:
+        """Make the job of a turn again, once; or say what is missing for it."""
+        span, carried = self._lookup.span_of(outcome.tick), self._carried
+        blob = partial(self._lookup.reader.blob, self._lookup.world_id)
+        for past in past_ticks(self._before(span), blob):
+            carried.relive(past)
+        delta = _delta(self._lookup, span, outcome.tick, turn.presentation)
+        carried.publish(delta)
+        for exposure in turn.presentation.impression.exposures:
+            if exposure.stimulus not in carried.stimuli:
+                return f"the record has no message {exposure.stimulus!r}, which was shown"
+        if turn.presentation.question not in carried.questions:
+            return f"the study has no question {turn.presentation.question!r}"
+        (job,) = carried.jobs(delta)
+        return msgspec.structs.replace(job, index=turn.job)
+
+    def _before(self, span: Span) -> Iterator[Event]:
+        wanted = Wanted(persona=self._persona, besides=_STEPS)
+        for event in self._lookup.events(Span(0, span.first - 1), wanted):
+            if isinstance(event.payload, MemoryFormed) and event.content is not None:
+                self.formed[event.content] = event.payload.memory
+            yield event
+
+
+def _bare(memory: Memory) -> Memory:
+    """Strip a memory of what its own event does not say of it."""
+    return msgspec.structs.replace(memory, vector=b"", number=-1)
 
 
 def _delta(lookup: Lookup, span: Span, tick: int, shown: Presentation) -> WorldDelta:

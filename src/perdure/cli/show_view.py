@@ -14,7 +14,7 @@ from perdure.base.text import one_line
 from perdure.cli.figures import count, plural, spend
 from perdure.cli.output import as_tree
 from perdure.cli.shown import Shown
-from perdure.cli.tables import heading, paragraph, quotation, verbatim
+from perdure.cli.tables import folded, verbatim
 from perdure.records.persona import Memory
 from perdure.records.request import Message
 from perdure.records.usage import Usage
@@ -25,14 +25,16 @@ if TYPE_CHECKING:
 
 Parts = Iterator["RenderableType"]
 
+_HEADING_MAX = 1_000
+
 
 def shown_parts(shown: Shown, folder: str) -> Parts:
     """Draw an event with all that belongs to it."""
     kind = shown.kind.replace("_", " ")
     world = shown.world
     about = f" of {shown.persona}" if shown.persona else ""
-    yield paragraph(f"{shown.event}: {kind}{about}, at tick {shown.tick}", style="bold")
-    yield paragraph(
+    yield folded(f"{shown.event}: {kind}{about}, at tick {shown.tick}", style="bold")
+    yield folded(
         f"World {world.world_id}: scenario {world.scenario}, seed {world.replicate_seed}, "
         f"{plural(world.horizon, 'tick')} of a {shown.tick_unit} each."
     )
@@ -42,7 +44,7 @@ def shown_parts(shown: Shown, folder: str) -> Parts:
         yield from _links(shown)
         return
     if shown.turn.event != shown.event:
-        yield paragraph(f"It belongs to the turn {shown.turn.event}, which is shown whole.")
+        yield folded(f"It belongs to the turn {shown.turn.event}, which is shown whole.")
     yield from _turn(shown, shown.turn)
 
 
@@ -61,20 +63,24 @@ def _turn(shown: Shown, turn: WholeTurn) -> Parts:
     if turn.probe is not None:
         yield from _probed(turn.probe)
     yield from _paid(turn)
-    yield heading("Events of this turn")
+    yield _heading("Events of this turn")
     for part in turn.events:
-        yield paragraph(f"{part.event} {part.kind}", indent=2)
+        yield folded(f"{part.event} {part.kind}", indent=2)
+
+
+def _heading(text: str) -> RenderableType:
+    return folded(f"\n{one_line(text, _HEADING_MAX)}", style="bold")
 
 
 def _who(turn: WholeTurn) -> Parts:
-    yield heading(f"Who: {turn.persona}")
+    yield _heading(f"Who: {turn.persona}")
     for told in turn.attributes:
         code = "" if told.words.startswith(told.code) else f" ({told.code})"
-        yield paragraph(f"{told.label}: {told.words}{code}", indent=2)
+        yield folded(f"{told.label}: {told.words}{code}", indent=2)
     if turn.audience:
-        yield paragraph(f"Drawn for the audience {turn.audience}.", indent=2)
+        yield folded(f"Drawn for the audience {turn.audience}.", indent=2)
     if turn.plan is not None and turn.plan.activation < 1:
-        yield paragraph(
+        yield folded(
             f"The tick was thinned: {100 * turn.plan.activation:.0f} % of those who would be "
             "active were.",
             indent=2,
@@ -82,34 +88,34 @@ def _who(turn: WholeTurn) -> Parts:
 
 
 def _seen(turn: WholeTurn) -> Parts:
-    yield heading(f"Seen: {plural(len(turn.seen), 'message')} on the channel {turn.channel}")
+    yield _heading(f"Seen: {plural(len(turn.seen), 'message')} on the channel {turn.channel}")
     for number, seen in enumerate(turn.seen, start=1):
-        yield paragraph(f"{number}. {_message(seen)}", indent=2)
+        yield folded(f"{number}. {_message(seen)}", indent=2)
         if seen.event:
-            yield quotation(seen.text)
-        yield paragraph(f"{'; '.join(_circumstances(seen))}.", indent=4)
+            yield folded(seen.text, indent=4)
+        yield folded(f"{'; '.join(_circumstances(seen))}.", indent=4)
         for answered in seen.thread:
             who = f" by {answered.author}" if answered.author else ""
-            yield paragraph(
+            yield folded(
                 f"It answers {answered.stimulus}{who} ({answered.event or 'not on record'}):",
                 indent=4,
             )
             if answered.event:
-                yield quotation(answered.text, indent=6)
+                yield folded(answered.text, indent=6)
     for dropped in turn.not_seen:
-        yield paragraph(
+        yield folded(
             f"Not shown: {dropped.stimulus}, because: {dropped.reason} ({dropped.event}).", indent=2
         )
     if turn.question is None:
-        yield paragraph(f"Question {turn.question_id}, which the study does not have.", indent=2)
+        yield folded(f"Question {turn.question_id}, which the study does not have.", indent=2)
         return
-    yield paragraph(f"Question {turn.question.id}:", indent=2)
-    yield quotation(turn.question.text)
+    yield folded(f"Question {turn.question.id}:", indent=2)
+    yield folded(turn.question.text, indent=4)
     if turn.question.choices:
         labels = " / ".join(choice.label for choice in turn.question.choices)
-        yield paragraph(f"Possible answers: {labels}", indent=4)
+        yield folded(f"Possible answers: {labels}", indent=4)
     if turn.actions:
-        yield paragraph(f"Can be done here: {', '.join(turn.actions)}.", indent=2)
+        yield folded(f"Can be done here: {', '.join(turn.actions)}.", indent=2)
 
 
 def _message(seen: Seen) -> str:
@@ -143,10 +149,10 @@ def _remembered(shown: Shown, turn: WholeTurn) -> Parts:
     recorded = bool(turn.recalled)
     again = () if recorded or found is None else found.recalled
     if not recorded and (found is None or found.standing is Standing.NOT_ASSEMBLED):
-        yield heading("Remembered: not on record")
+        yield _heading("Remembered: not on record")
         return
     number = len(turn.recalled) + len(again)
-    yield heading(f"Remembered: {'1 memory' if number == 1 else f'{number} memories'}")
+    yield _heading(f"Remembered: {'1 memory' if number == 1 else f'{number} memories'}")
     for one in turn.recalled:
         yield from _memory(_place(one), one.memory)
     for memory in again:
@@ -160,23 +166,23 @@ def _place(one: Remembered) -> str:
 def _memory(place: str, memory: Memory) -> Parts:
     about = f", about {memory.claim}" if memory.claim else ""
     where = f" ({place})" if place else ""
-    yield paragraph(
+    yield folded(
         f"tick {memory.tick}, importance {memory.importance:g}, {memory.source}{about}{where}:",
         indent=2,
     )
-    yield quotation(memory.text)
+    yield folded(memory.text, indent=4)
 
 
 def _asked(shown: Shown, turn: WholeTurn) -> Parts:
     found = shown.assembled
     messages: Sequence[Sent | Message] = turn.first_prompt
     if messages:
-        yield heading(f"Asked: the prompt as sent, {plural(len(messages), 'message')}")
-        yield paragraph("Each text has the hash that the record cites.", indent=2)
+        yield _heading(f"Asked: the prompt as sent, {plural(len(messages), 'message')}")
+        yield folded("Each text has the hash that the record cites.", indent=2)
     else:
-        yield heading("Asked")
+        yield _heading("Asked")
     if found is not None:
-        yield paragraph(found.why, indent=2, style="bold" if shown.differs else "")
+        yield folded(found.why, indent=2, style="bold" if shown.differs else "")
         messages = messages or found.messages
     yield from _prompt(messages)
 
@@ -185,116 +191,114 @@ def _prompt(messages: Iterable[Sent | Message]) -> Parts:
     for one in messages:
         cited = f" ({one.sha256[:12]})" if isinstance(one, Sent) else ""
         text = one.text if isinstance(one, Sent) else one.content
-        yield paragraph(f"{one.role}{cited}, {plural(len(text), 'character')}:", indent=2)
-        yield quotation(text)
+        yield folded(f"{one.role}{cited}, {plural(len(text), 'character')}:", indent=2)
+        yield folded(text, indent=4)
 
 
 def _answered(turn: WholeTurn) -> Parts:
     for number, broken in enumerate(turn.violations, start=1):
-        yield heading(f"Answer {number}, refused: {broken.rule.value.replace('_', ' ')}")
-        yield quotation(broken.answer)
-        yield paragraph(f"({broken.event})", indent=2)
+        yield _heading(f"Answer {number}, refused: {broken.rule.value.replace('_', ' ')}")
+        yield folded(broken.answer, indent=4)
+        yield folded(f"({broken.event})", indent=2)
         later = turn.violations[number:]
         prompt = later[0].prompt if later else turn.prompt
         if prompt:
-            yield paragraph("Asked once more, more strictly:", indent=2)
+            yield folded("Asked once more, more strictly:", indent=2)
             yield from _prompt(prompt)
     if turn.failed is not None:
         call = f": {turn.call.value.replace('_', ' ')}" if turn.call is not None else ""
-        yield heading(f"Not taken: {turn.failed.value.replace('_', ' ')}{call}")
+        yield _heading(f"Not taken: {turn.failed.value.replace('_', ' ')}{call}")
         return
-    yield heading("Answered")
-    yield quotation(turn.answer) if turn.answer else paragraph("(nothing)", indent=2)
+    yield _heading("Answered")
+    yield folded(turn.answer, indent=4) if turn.answer else folded("(nothing)", indent=2)
 
 
 def _did(turn: WholeTurn) -> Parts:
     reaction = turn.reaction
     if reaction is None:
         return
-    yield heading("Did")
+    yield _heading("Did")
     about = f", about {reaction.stimulus}" if reaction.stimulus else ""
-    yield paragraph(f"{reaction.action or 'nothing'}{about}", indent=2)
+    yield folded(f"{reaction.action or 'nothing'}{about}", indent=2)
     if reaction.rejected is not None:
         why = reaction.rejected.value.replace("_", " ")
-        yield paragraph(f"Rejected, so it had no effect: {why}.", indent=2)
+        yield folded(f"Rejected, so it had no effect: {why}.", indent=2)
     if reaction.words:
-        yield paragraph("In its own words:", indent=2)
-        yield quotation(reaction.words)
+        yield folded("In its own words:", indent=2)
+        yield folded(reaction.words, indent=4)
     if reaction.change is not None:
-        yield paragraph(f"Its belief: {reaction.change.value.replace('_', ' ')}.", indent=2)
+        yield folded(f"Its belief: {reaction.change.value.replace('_', ' ')}.", indent=2)
 
 
 def _scored(turn: WholeTurn) -> Parts:
-    yield heading("Scored")
+    yield _heading("Scored")
     score = turn.score
     if score is None:
-        yield paragraph("There is no score.", indent=2)
+        yield folded("There is no score.", indent=2)
     elif score.unscorable is not None:
-        yield paragraph(
+        yield folded(
             f"No score: {score.unscorable.value.replace('_', ' ')} ({score.event}).", indent=2
         )
     else:
         code = "" if score.label == score.choice else f" ({score.choice})"
-        yield paragraph(f"{score.label}{code}, of {score.question} ({score.event})", indent=2)
+        yield folded(f"{score.label}{code}, of {score.question} ({score.event})", indent=2)
 
 
 def _believed(turn: WholeTurn) -> Parts:
     held = turn.beliefs
     if not held.before and held.after is None:
         return
-    yield heading("Believed, from -3 to 3")
+    yield _heading("Believed, from -3 to 3")
     after: Mapping[str, int] = held.before if held.after is None else held.after
     for claim in sorted(held.before.keys() | after.keys()):
         old, new = held.before.get(claim), after.get(claim)
         was = "nothing" if old is None else f"{old:+d}"
         now = "nothing" if new is None else f"{new:+d}"
-        yield paragraph(
-            f"{claim}: {was}" if was == now else f"{claim}: {was}, then {now}", indent=2
-        )
+        yield folded(f"{claim}: {was}" if was == now else f"{claim}: {was}, then {now}", indent=2)
     places = [f"before {held.event}"] if held.event else []
     places += [f"after {held.after_event}"] if held.after_event else ["the turn moved none"]
-    yield paragraph(f"({'; '.join(places)})", indent=2)
+    yield folded(f"({'; '.join(places)})", indent=2)
 
 
 def _kept(turn: WholeTurn) -> Parts:
     if not turn.memories:
         return
-    yield heading("Will remember")
+    yield _heading("Will remember")
     for one in turn.memories:
         yield from _memory(f"{one.event}, content {one.number}", one.memory)
 
 
 def _reflected(reflection: Reflection) -> Parts:
-    yield heading(f"Reflected ({reflection.event})")
+    yield _heading(f"Reflected ({reflection.event})")
     yield from _prompt(reflection.prompt)
     if reflection.failed is not None:
-        yield paragraph(f"No reply: {reflection.failed.value.replace('_', ' ')}.", indent=2)
+        yield folded(f"No reply: {reflection.failed.value.replace('_', ' ')}.", indent=2)
     else:
-        yield paragraph("Its reply:", indent=2)
-        yield quotation(reflection.text)
+        yield folded("Its reply:", indent=2)
+        yield folded(reflection.text, indent=4)
 
 
 def _probed(probe: Probe) -> Parts:
-    yield heading(f"Probed: {probe.attribute}, which is {probe.known} ({probe.event})")
+    yield _heading(f"Probed: {probe.attribute}, which is {probe.known} ({probe.event})")
     yield from _prompt(probe.prompt)
     if probe.failed is not None:
-        yield paragraph(f"No reply: {probe.failed.value.replace('_', ' ')}.", indent=2)
+        yield folded(f"No reply: {probe.failed.value.replace('_', ' ')}.", indent=2)
         return
-    yield paragraph("Its reply:", indent=2)
-    yield quotation(probe.answer)
+    yield folded("Its reply:", indent=2)
+    yield folded(probe.answer, indent=4)
     if probe.right is not None:
         verdict = "right" if probe.right else "wrong"
-        yield paragraph(f"Scored as {probe.choice}: {verdict}.", indent=2)
+        yield folded(f"Scored as {probe.choice}: {verdict}.", indent=2)
     elif probe.unscorable is not None:
-        yield paragraph(f"No score: {probe.unscorable.value.replace('_', ' ')}.", indent=2)
+        yield folded(f"No score: {probe.unscorable.value.replace('_', ' ')}.", indent=2)
 
 
 def _paid(turn: WholeTurn) -> Parts:
     spent = turn.spent
     total = spend(spent.amount, spent.unknown, spent.currency)
-    yield heading(f"Paid: {total} for {plural(spent.attempts, 'attempt')}")
+    yield _heading(f"Paid: {total} for {plural(spent.attempts, 'attempt')}")
     for paid in turn.paid:
-        yield paragraph(_attempt(paid, spent.currency), indent=2)
+        yield folded(_attempt(paid, spent.currency), indent=2)
 
 
 def _attempt(paid: Paid, currency: str) -> str:
@@ -332,13 +336,13 @@ def _tokens(usage: Usage) -> str:
 
 
 def _payload(shown: Shown) -> Parts:
-    yield heading("What it says")
+    yield _heading("What it says")
     tree = as_tree(shown.payload)
     if not tree:
-        yield paragraph("Nothing more than that.", indent=2)
+        yield folded("Nothing more than that.", indent=2)
     yield from _tree(tree, 2)
     for name, size in shown.blobs.items():
-        yield paragraph(
+        yield folded(
             f"The bytes of {name} are there, {plural(size, 'byte')}, and have this hash.", indent=2
         )
 
@@ -347,16 +351,16 @@ def _tree(tree: Mapping[str, Any], indent: int) -> Parts:
     for name, value in tree.items():
         label = one_line(str(name)).replace("_", " ")
         if isinstance(value, dict) and value:
-            yield paragraph(f"{label}:", indent=indent)
+            yield folded(f"{label}:", indent=indent)
             yield from _tree(value, indent + 2)
         elif isinstance(value, list) and value:
-            yield paragraph(f"{label}:", indent=indent)
+            yield folded(f"{label}:", indent=indent)
             yield from _tree({str(place): item for place, item in enumerate(value)}, indent + 2)
         elif isinstance(value, str) and len(value.split()) > 1:
-            yield paragraph(f"{label}:", indent=indent)
-            yield quotation(value, indent=indent + 2)
+            yield folded(f"{label}:", indent=indent)
+            yield folded(value, indent=indent + 2)
         else:
-            yield paragraph(f"{label}: {_plain(value)}", indent=indent)
+            yield folded(f"{label}: {_plain(value)}", indent=indent)
 
 
 def _plain(value: object) -> str:
@@ -372,12 +376,12 @@ def _links(shown: Shown) -> Parts:
     if links is None:
         return
     if links.cites:
-        yield heading("Cites")
+        yield _heading("Cites")
         for link in links.cites:
-            yield paragraph(f"{link.event} {link.kind}: {link.how}", indent=2)
+            yield folded(f"{link.event} {link.kind}: {link.how}", indent=2)
     if links.cited_by:
-        yield heading("Cited by")
+        yield _heading("Cited by")
         for link in links.cited_by:
-            yield paragraph(f"{link.event} {link.kind}: {link.how}", indent=2)
+            yield folded(f"{link.event} {link.kind}: {link.how}", indent=2)
         if links.more:
-            yield paragraph("and by later ones", indent=2)
+            yield folded("and by later ones", indent=2)

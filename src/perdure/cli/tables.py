@@ -96,12 +96,13 @@ def verbatim(text: str) -> Paragraph:
     return Paragraph(text, style="", indent=0, wrapped=False)
 
 
-def quotation(text: str, *, indent: int = 4) -> RenderableType:
-    """Draw foreign text line by line, safe, behind a margin; no line of it is lost or cut."""
+def folded(text: str, *, style: str = "", indent: int = 0) -> RenderableType:
+    """Draw lines, safe, each folded at the edge: nothing of them is lost, cut or runs past it."""
     from rich.padding import Padding  # noqa: PLC0415 - rich is heavy
     from rich.text import Text  # noqa: PLC0415 - rich is heavy
 
-    return Padding(Text(printable(text), overflow="fold"), (0, 0, 0, indent))
+    drawn = Text(printable(text), style=style, overflow="fold")
+    return Padding(drawn, (0, 0, 0, indent))
 
 
 class Paragraph:

@@ -54,9 +54,9 @@ class Standing(StrEnum):
 class Assembled(Record):
     """A prompt assembled again, beside the one on record.
 
-    `messages` are the prompt as assembled, and `recalled` the memories that it tells; both are
-    empty if there is none. `why` says in a sentence what `standing` means here. `difference` is the
-    first place where the two part.
+    `messages` are the prompt as assembled, and `recalled` the memories that it tells, without their
+    vectors; both are empty if there is none. `why` says in a sentence what `standing` means here.
+    `difference` is the first place where the two part.
     """
 
     standing: Standing
@@ -123,7 +123,7 @@ def assemble(
         standing=Standing.FOLLOWS,
         why="",
         messages=prompted.messages,
-        recalled=prompted.memories,
+        recalled=tuple(msgspec.structs.replace(one, vector=b"") for one in prompted.memories),
     )
     return msgspec.structs.replace(found, **_compared(lookup, sent, prompted.messages))
 

@@ -196,11 +196,15 @@ class Lookup:
         if self._fits(row):
             return
         seq = row[0]
+        wrong = "its bytes do not match its hash"
         if seq > 0:
-            ((*earlier,),) = self._database.fetch(_EVENTS, (seq - 1, seq - 1))
-            if not self._fits(tuple(earlier)):
-                seq -= 1
-        raise self._damage(seq, "its bytes do not match its hash")
+            earlier = self._database.fetch(_EVENTS, (seq - 1, seq - 1))
+            if not earlier:
+                raise self._damage(seq - 1, "it is missing")
+            (before,) = earlier
+            if not self._fits(before):
+                raise self._damage(seq - 1, wrong)
+        raise self._damage(seq, wrong)
 
     def _fits(self, row: Stored) -> bool:
         seq, tick, kind, persona, content, payload, stored, before = row

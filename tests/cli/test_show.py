@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +13,7 @@ import apsw
 import msgspec
 import pytest
 from tests.support.commands import commands
+from tests.support.gate import gate
 from tests.support.sample_study import PEOPLE as TWELVE
 from tests.support.sample_study import SAMPLE
 from tests.support.whole_record import OTHERS_MEMORY, record_whole
@@ -26,6 +30,13 @@ from perdure.trace.reader import RunReader
 from perdure.trace.registry_rows import read_entry
 
 from .conftest import HOSTILE, write_study
+from .test_damaged import DAMAGE as COLUMNS
+
+REGISTRY_DAMAGE = {
+    name: damage
+    for name, damage in COLUMNS.items()
+    if name not in {"worlds.outcome", "log.payload", "log.seq", "log.kind"}
+}
 
 DRIVING = "\x1b\x07\x9b\u202e\r\x00"
 WIDTHS = (40, 80, 120)
@@ -373,6 +384,19 @@ def test_a_damaged_event_is_never_shown(perdure, whole, what):
         assert turn in said.err
 
 
+@pytest.mark.parametrize("what", REGISTRY_DAMAGE)
+def test_nothing_is_shown_beside_a_damaged_registry(perdure, whole, what):
+    """Who a persona is and what was asked come from the registry, which is checked as ever."""
+    folder, world = whole()
+    turn = ids_of(folder, world, "turn")[0]
+    connection = apsw.Connection(str(folder / "run.db"))
+    connection.execute(REGISTRY_DAMAGE[what][0])
+    connection.close()
+    said = perdure("show", folder, turn)
+    assert said.status == EXIT_STORAGE
+    assert said.out == ""
+
+
 def test_a_record_that_was_cut_is_never_shown(perdure, whole):
     """Where the end of a record is not what was acknowledged, no event of it is shown."""
     folder, world = whole()
@@ -521,3 +545,40 @@ def test_a_failed_turn_and_a_retry_of_a_real_run(perdure, lived):
             break
     else:
         pytest.fail("no turn took a second attempt")
+
+
+def test_a_run_that_works_can_be_looked_at(perdure, tmp_path):
+    """While a tick is open, what is closed is shown, and what is not there yet is not yet."""
+    study = write_study(tmp_path)
+    out = tmp_path / "run"
+    with MisbehavingServer(responder=answer) as server:
+        model = ("--model", "http", "--base-url", server.base_url, "--model-name", "test-model")
+        run = ("run", study, *model, "--price", "1,2", "--quiet", "--out", out)
+        # Both worlds ask all eight; then some of them are shown something.
+        with gate(server, 16) as shut:
+            process = subprocess.Popen([sys.executable, "-m", "perdure.cli", *map(str, run)])
+            try:
+                while shut.held == 0:
+                    assert process.poll() is None
+                    time.sleep(0.01)  # noqa: TID251 - another process is waited for
+                while not (worlds := with_a_tick(out)):
+                    time.sleep(0.01)  # noqa: TID251 - another process is waited for
+                turn = ids_of(out, worlds[0], "turn")[0]
+                said = perdure("show", out, turn, "--json")
+                assert said.status == EXIT_DONE
+                assert said.document["assembled"]["standing"] == "follows"
+                said = perdure("show", out, f"{worlds[0]}:9999")
+                assert said.status == EXIT_USAGE
+                assert "so far its events are 0 to" in said.err
+            finally:
+                shut.open()
+                status = process.wait(timeout=60)
+    assert status == EXIT_DONE
+    assert perdure("show", out, turn).status == EXIT_DONE
+
+
+def with_a_tick(out: Path) -> list[str]:
+    """List the worlds of a run that have closed a tick."""
+    with RunReader.open(out) as reader:
+        heads = {world.world_id: reader.head(world.world_id) for world in reader.worlds}
+    return [name for name, head in heads.items() if head is not None and head.seq >= 0]

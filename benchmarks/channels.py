@@ -90,7 +90,9 @@ roles: {tier_a: baselineROLES}
 def write_study(folder: Path, personas: int, ticks: int, *, embed: bool) -> Path:
     """Write the study and its people; give the path of the study."""
     write_people(folder, int(SPARE * personas))
-    claims = "\n".join(f"    c{number}: Reason number {number} about the tram." for number in range(6))
+    claims = "\n".join(
+        f"    c{number}: Reason number {number} about the tram." for number in range(6)
+    )
     text = STUDY
     for name, value in (
         ("CLAIMS", claims),

@@ -16,6 +16,7 @@ COMMANDS = (
     "ledger",
     "verify",
     "replay",
+    "show",
     "report",
     "export",
 )

@@ -8,9 +8,9 @@ from pathlib import Path
 from tests.cli.conftest import write_study
 
 from perdure.base.errors import EXIT_DONE, EXIT_INVALID_STUDY, EXIT_MOVED
+from perdure.base.vectors import rounded, unpack
 from perdure.inference.baseline_vectors import DIMENSIONS, vector_of
 from perdure.records.events import AnswerGiven, Cost
-from perdure.runner.vectors import rounded, unpack
 from perdure.testing import MisbehavingServer
 from perdure.testing.replies import embedding_of
 from perdure.trace.reader import RunReader

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from perdure.base.vectors import pack, rounded, unpack
 from perdure.inference.baseline_vectors import DIMENSIONS, vector_of, words_of
-from perdure.runner.vectors import pack, rounded, unpack
 
 FARES = "The city plans a fare of two euros for any ride."
 ALIKE = "A fare of two euros for any ride in the city!"

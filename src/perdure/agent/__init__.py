@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from perdure.agent.answering import prompt_of
 from perdure.agent.beliefs import STEPS_MAX, merged
 from perdure.agent.facts import facts_of
 from perdure.agent.persona import AGENT_VERSION, PersonaAgent
@@ -22,5 +23,6 @@ __all__ = [
     "facts_of",
     "kept_max",
     "merged",
+    "prompt_of",
     "rejection_of",
 ]

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
-from perdure.agent.asked import TURN, Asked
+from perdure.agent.asked import TURN, Asked, Situation, describe, noticed
 from perdure.agent.fitting import Fitted, Recall
 from perdure.agent.form import correction_text, form_text, read_form
 from perdure.agent.messages import actions_text, messages_text
-from perdure.agent.prompt import question_text, shown_text
+from perdure.agent.prompt import known_attributes, question_text, shared_text, shown_text
 from perdure.agent.recall import must_compare, query_text, relevance, vectorless
 from perdure.agent.state import keep
 from perdure.records.outcome import TurnFailureCause, Violation
+from perdure.records.persona import Memory
+from perdure.records.presentation import Plan, TurnJob
 from perdure.records.reaction import Reaction
+from perdure.records.scenario import Header
 
 RECALL = "recall"
 
@@ -72,7 +76,28 @@ async def answer(
     return TurnFailureCause.GUARDRAIL
 
 
-def _parts(asked: Asked) -> tuple[str, ...]:
+def prompt_of(
+    job: TurnJob,
+    header: Header,
+    recalled: Sequence[Memory] | None = None,
+    violation: Violation | None = None,
+) -> Fitted | None:
+    """Write the prompt of a turn as it is sent; None if it has none. Pure.
+
+    It tells the memories in `recalled`; if none are given, those that weigh most. `violation` is
+    the answer before it that broke a rule, if there was one.
+    """
+    known = describe(known_attributes(header.ontology), job.persona.attributes)
+    if known is None:
+        return None
+    situation = Situation(job, known, noticed(job), header, shared_text(header), Plan())
+    memories = job.state.memories if recalled is None else recalled
+    correction = correction_text(violation.rule, violation.answer) if violation else ""
+    parts = (*_parts(situation), correction)
+    return situation.prompt(TURN, partial(keep, memories), job.state.beliefs, *parts)
+
+
+def _parts(asked: Situation) -> tuple[str, ...]:
     """Write what a turn shows and asks."""
     job, view = asked.job, asked.job.presentation.view
     if not asked.acts:

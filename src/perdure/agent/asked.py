@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from perdure.agent.facts import facts_of
 from perdure.agent.fitting import Fitted, Recall, fitted, tokens_max
 from perdure.agent.port import JobModels
-from perdure.agent.prompt import belief_text, conversation, memory_lines
-from perdure.records.persona import AttributeValue, Memory
+from perdure.agent.prompt import belief_text, conversation, memory_lines, persona_block
+from perdure.records.persona import AttributeSpec, AttributeValue, Memory
 from perdure.records.presentation import Plan, Stimulus, TurnJob
 from perdure.records.record import Record
 from perdure.records.request import Message
@@ -28,8 +28,9 @@ class Known(Record):
     attributes: dict[str, AttributeValue]
 
 
-class Asked(NamedTuple):
-    """A job, its persona, what that notices, its world, and the models as it may call them.
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """A job, its persona, what that notices, and its world: what prompts are written from.
 
     `shared` is what every persona of the world is told.
     """
@@ -40,7 +41,6 @@ class Asked(NamedTuple):
     header: Header
     shared: str
     plan: Plan
-    models: JobModels
 
     @property
     def acts(self) -> bool:
@@ -70,8 +70,19 @@ class Asked(NamedTuple):
             recall,
             beliefs,
             memories_max=header.agent.memories_max,
-            limit=tokens_max(header.agent, self._role(purpose), acts=self.acts),
+            limit=tokens_max(header.agent, self.role(purpose), acts=self.acts),
         )
+
+    def role(self, purpose: str) -> str:
+        """Name the model role that serves a purpose."""
+        return self.plan.routing.get(purpose, _ROLES[purpose])
+
+
+@dataclass(frozen=True, slots=True)
+class Asked(Situation):
+    """A situation, and the models as its job may call them."""
+
+    models: JobModels
 
     async def say(
         self,
@@ -92,7 +103,7 @@ class Asked(NamedTuple):
         reply = await self.models.chat(
             purpose,
             prompt.messages,
-            role=self._role(purpose),
+            role=self.role(purpose),
             tokens_max=settings.answer_tokens_max,
             temperature=settings.temperature,
             facts=facts_of(
@@ -108,8 +119,18 @@ class Asked(NamedTuple):
         )
         return reply.text
 
-    def _role(self, purpose: str) -> str:
-        return self.plan.routing.get(purpose, _ROLES[purpose])
+
+def describe(
+    specs: Sequence[AttributeSpec], attributes: Mapping[str, AttributeValue]
+) -> Known | None:
+    """Describe a persona; None if something that must be known of it is not, or nothing is."""
+    if any(spec.required and spec.name not in attributes for spec in specs):
+        return None
+    block = persona_block(specs, attributes)
+    if not block:
+        return None
+    told = {spec.name: attributes[spec.name] for spec in specs if spec.name in attributes}
+    return Known(block=block, attributes=told)
 
 
 def noticed(job: TurnJob) -> tuple[Stimulus, ...]:

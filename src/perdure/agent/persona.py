@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from perdure.agent.afterwards import (
@@ -15,10 +15,10 @@ from perdure.agent.afterwards import (
     with_vectors,
 )
 from perdure.agent.answering import Answered, answer, recalling
-from perdure.agent.asked import Asked, Known, noticed
+from perdure.agent.asked import Asked, Known, describe, noticed
 from perdure.agent.pool import gather_bounded
 from perdure.agent.port import CallFailedError, Models
-from perdure.agent.prompt import known_attributes, persona_block, shared_text
+from perdure.agent.prompt import known_attributes, shared_text
 from perdure.agent.recall import embeds
 from perdure.base.errors import PluginError
 from perdure.records.channels import Channels
@@ -29,7 +29,7 @@ from perdure.records.outcome import (
     TurnFailureCause,
     Violation,
 )
-from perdure.records.persona import AttributeSpec, AttributeValue, Persona
+from perdure.records.persona import AttributeSpec, Persona
 from perdure.records.presentation import Plan, TurnJob
 from perdure.records.scenario import Header
 
@@ -134,14 +134,5 @@ class PersonaAgent:
     def _know(self, persona: Persona) -> Known | None:
         """Describe a persona; None if something that must be known of it is not."""
         if persona.id not in self._known:
-            self._known[persona.id] = self._describe(persona.attributes)
+            self._known[persona.id] = describe(self._specs, persona.attributes)
         return self._known[persona.id]
-
-    def _describe(self, attributes: Mapping[str, AttributeValue]) -> Known | None:
-        if any(spec.required and spec.name not in attributes for spec in self._specs):
-            return None
-        block = persona_block(self._specs, attributes)
-        if not block:
-            return None
-        told = {spec.name: attributes[spec.name] for spec in self._specs if spec.name in attributes}
-        return Known(block=block, attributes=told)

@@ -47,7 +47,7 @@ def as_tree(value: object) -> Any:
     """Turn a record into a tree of builtins in which every field is present, absent ones as null.
 
     The canonical encoding omits what equals a default; a reader of a document would have to know
-    the defaults.
+    the defaults. Bytes are written in hexadecimal.
     """
     fields = getattr(value, "__struct_fields__", None)
     if fields is not None:
@@ -58,8 +58,8 @@ def as_tree(value: object) -> Any:
         return [as_tree(item) for item in value]
     if isinstance(value, (set, frozenset)):
         return sorted(as_tree(item) for item in value)
-    if isinstance(value, str):
-        return str(value)
+    if isinstance(value, (str, bytes)):
+        return value.hex() if isinstance(value, bytes) else str(value)
     return value
 
 

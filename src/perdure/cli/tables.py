@@ -96,6 +96,15 @@ def verbatim(text: str) -> Paragraph:
     return Paragraph(text, style="", indent=0, wrapped=False)
 
 
+def folded(text: str, *, style: str = "", indent: int = 0) -> RenderableType:
+    """Draw lines, safe, each folded at the edge: nothing of them is lost, cut or runs past it."""
+    from rich.padding import Padding  # noqa: PLC0415 - rich is heavy
+    from rich.text import Text  # noqa: PLC0415 - rich is heavy
+
+    drawn = Text(printable(text), style=style, overflow="fold")
+    return Padding(drawn, (0, 0, 0, indent))
+
+
 class Paragraph:
     """Text that wraps between words only, so that a long path can still be copied whole."""
 

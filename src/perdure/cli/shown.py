@@ -1,0 +1,126 @@
+"""What `perdure show` shows: an event, the turn that it belongs to, and whether its prompt follows.
+
+Everything is read from the record; no code of the study's own is loaded.
+"""
+
+from __future__ import annotations
+
+from perdure.analysis.links import Links, links_of
+from perdure.analysis.place import place_of
+from perdure.analysis.turn import WholeTurn
+from perdure.analysis.whole_turn import event_id, gather
+from perdure.base.errors import DamagedRecordError, UsageError
+from perdure.records.events import KIND_OF, Event, Payload
+from perdure.records.persona import Persona
+from perdure.records.record import Record
+from perdure.records.registry import WorldEntry
+from perdure.records.request import Message
+from perdure.runner.reassembly import Assembled, Standing, assemble, header_at
+from perdure.trace.lookup import Lookup
+from perdure.trace.reader import RunReader
+from perdure.trace.rules import cited
+
+
+class Shown(Record):
+    """One event as it is shown.
+
+    `turn` is the whole turn that it belongs to, and `assembled` its prompt made again; for events
+    of no turn there are `links` instead. `blobs` gives the size in bytes of what the event cites by
+    hash, each checked.
+    """
+
+    run_id: str
+    event: str
+    kind: str
+    tick: int
+    tick_unit: str
+    persona: str
+    content: int | None
+    world: WorldEntry
+    payload: Payload
+    blobs: dict[str, int]
+    turn: WholeTurn | None = None
+    assembled: Assembled | None = None
+    links: Links | None = None
+
+    @property
+    def differs(self) -> bool:
+        """Whether the prompt of the turn does not follow from the record."""
+        return self.assembled is not None and self.assembled.standing is Standing.DIFFERS
+
+
+def look(reader: RunReader, name: str) -> Shown:
+    """Find an event by its id, with all that belongs to it.
+
+    Raises:
+        UsageError: the run has no such event; names the nearest that it has.
+        DamagedRecordError: what would be shown is not what was written.
+
+    """
+    world, seq = place_of(name, reader.worlds)
+    lookup = Lookup.of(reader, world.world_id)
+    if lookup is None or lookup.head.seq < 0:
+        raise UsageError(
+            f"World {world.world_id} has no event yet.", where="ID", remedy=_others(reader, world)
+        )
+    if seq > lookup.head.seq:
+        raise _no_such(lookup, seq)
+    return _shown(reader, lookup, world, lookup.event(seq))
+
+
+def _shown(reader: RunReader, lookup: Lookup, world: WorldEntry, event: Event) -> Shown:
+    header = header_at(lookup, event.tick)
+    turn = assembled = links = None
+    if event.persona:
+        persona = _persona(reader, lookup, event)
+        turn = gather(lookup, event, header, persona)
+        if turn is not None:
+            outcome = lookup.event(int(turn.event.rpartition(":")[2]))
+            sent = [Message(role=one.role, content=one.text) for one in turn.first_prompt]
+            assembled = assemble(lookup, outcome, header, persona, sent)
+    if turn is None:
+        links = links_of(lookup, event)
+    return Shown(
+        run_id=reader.entry.run_id,
+        event=event_id(lookup, event),
+        kind=KIND_OF[type(event.payload)],
+        tick=event.tick,
+        tick_unit=header.scenario.tick_unit,
+        persona=event.persona,
+        content=event.content,
+        world=world,
+        payload=event.payload,
+        blobs={one: len(reader.blob(world.world_id, one)) for one in cited(event)},
+        turn=turn,
+        assembled=assembled,
+        links=links,
+    )
+
+
+def _persona(reader: RunReader, lookup: Lookup, event: Event) -> Persona:
+    for persona in reader.personas:
+        if persona.id == event.persona:
+            return persona
+    raise DamagedRecordError(
+        f"The event concerns {event.persona!r}, who is not in the population.",
+        where=event_id(lookup, event),
+    )
+
+
+def _no_such(lookup: Lookup, seq: int) -> UsageError:
+    """Say that there is no such event, and which is the nearest."""
+    last = lookup.event(lookup.head.seq)
+    return UsageError(
+        f"World {lookup.world_id} has no event {seq}: so far its events are 0 to {last.seq}.",
+        where="ID",
+        remedy=f"The nearest is `{event_id(lookup, last)}`, the {KIND_OF[type(last.payload)]} of "
+        f"tick {last.tick}.",
+    )
+
+
+def _others(reader: RunReader, world: WorldEntry) -> str:
+    """Name a world of the run that has events, if there is one."""
+    for one in reader.worlds:
+        if one.world_id != world.world_id and reader.has(one.world_id):
+            return f"Others have, such as `{one.world_id}:0`."
+    return "`perdure status` says how far the run is."

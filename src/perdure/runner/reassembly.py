@@ -1,0 +1,220 @@
+"""The prompt of a recorded turn, assembled again from the events before it.
+
+What is on record of a prompt is its text, by hash. Here the persona's state is rebuilt from its own
+events, as a resume rebuilds it, and the persona agent words the prompt once more. Where both are
+the same, byte for byte, the prompt follows from the record. No model is asked, nothing is written,
+and no code of the study's own is loaded: what another agent sent can be read, not made again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from functools import partial
+
+import msgspec
+
+from perdure.agent import AGENT_VERSION, prompt_of
+from perdure.records.events import (
+    KIND_OF,
+    Event,
+    MemoryFormed,
+    StimulusPublished,
+    TickClosed,
+    Turn,
+    TurnNotTaken,
+)
+from perdure.records.persona import Memory, Persona
+from perdure.records.presentation import Presentation, TurnJob, WorldDelta
+from perdure.records.record import Record
+from perdure.records.registry import RunForced
+from perdure.records.request import Message
+from perdure.records.scenario import AgentSettings, Header
+from perdure.records.study import Study
+from perdure.runner.carried import Carried
+from perdure.runner.difference import Differing, differing
+from perdure.runner.past import past_ticks
+from perdure.study.identity import header_as
+from perdure.trace.lookup import Lookup, Span, Wanted
+
+_OURS = AgentSettings().agent
+_STEPS = tuple(KIND_OF[kind] for kind in (StimulusPublished, TickClosed))
+
+
+class Standing(StrEnum):
+    """What was found of a prompt."""
+
+    FOLLOWS = "follows"
+    DIFFERS = "differs"
+    OTHER_VERSION = "other_version"
+    NOT_SENT = "not_sent"
+    NOT_ASSEMBLED = "not_assembled"
+
+
+class Assembled(Record):
+    """A prompt assembled again, beside the one on record.
+
+    `messages` are the prompt as assembled, and `recalled` the memories that it tells, without their
+    vectors; both are empty if there is none. `why` says in a sentence what `standing` means here.
+    `difference` is the first place where the two part.
+    """
+
+    standing: Standing
+    why: str
+    messages: tuple[Message, ...] = ()
+    recalled: tuple[Memory, ...] = ()
+    difference: Differing | None = None
+
+
+def header_at(lookup: Lookup, tick: int) -> Header:
+    """Give a world's header as it held at a tick: a run can be forced to go on under another study.
+
+    Raises:
+        DamagedRecordError: the record does not hold what was written.
+
+    """
+    header = lookup.reader.header(lookup.world_id)
+    for row in lookup.reader.log:
+        if isinstance(row, RunForced) and row.study and tick > row.ticks.get(lookup.world_id, -1):
+            header = header_as(header, msgspec.json.decode(row.study, type=Study))
+    return header
+
+
+def assemble(
+    lookup: Lookup, outcome: Event, header: Header, persona: Persona, sent: Sequence[Message]
+) -> Assembled:
+    """Assemble the prompt of a turn again and compare it with what was sent, if that is known.
+
+    `outcome` is the turn, taken or failed; `header` is the one in force at its tick.
+
+    Raises:
+        DamagedRecordError: the events before it do not hold what was written.
+
+    """
+    turn = outcome.payload
+    assert isinstance(turn, Turn | TurnNotTaken), "only these have a prompt"
+    if header.agent.agent != _OURS:
+        return Assembled(
+            standing=Standing.NOT_ASSEMBLED,
+            why=(
+                f"The agent is the study's own ({header.agent.agent}), whose code is not loaded "
+                "here, so the prompt is not made again."
+            ),
+        )
+    past = _Past(lookup, header, persona)
+    job = past.job(outcome, turn)
+    if isinstance(job, str):
+        return Assembled(standing=Standing.NOT_ASSEMBLED, why=f"It cannot be made again: {job}.")
+    recalled: list[Memory] | None = None
+    if isinstance(turn, Turn) and turn.recalled:
+        kept = {_bare(memory): memory for memory in job.state.memories}
+        told = [(number, past.formed.get(number)) for number in turn.recalled]
+        lost = [number for number, memory in told if memory is None or _bare(memory) not in kept]
+        if lost:
+            return Assembled(
+                standing=Standing.DIFFERS,
+                why="The prompt does not follow from the record: it tells the memory with content "
+                f"number {lost[0]}, which the persona does not have.",
+                difference=Differing(field="recalled", was=str(lost[0]), now="nothing"),
+            )
+        recalled = [kept[_bare(memory)] for _, memory in told if memory is not None]
+    messages, memories = prompt_of(job, header, recalled) or ((), ())
+    found = Assembled(
+        standing=Standing.FOLLOWS, why="", messages=messages, recalled=past.numbers(memories)
+    )
+    return msgspec.structs.replace(found, **_compared(lookup, sent, messages))
+
+
+class _Past:
+    """What one persona has lived through, read from its own events and those that all share.
+
+    `formed` are its memories by content number, those that it has forgotten since included.
+    """
+
+    def __init__(self, lookup: Lookup, header: Header, persona: Persona) -> None:
+        self._lookup = lookup
+        self._carried = Carried(header, {persona.id: persona})
+        self._persona = persona.id
+        self.formed: dict[int, Memory] = {}
+
+    def job(self, outcome: Event, turn: Turn | TurnNotTaken) -> TurnJob | str:
+        """Make the job of a turn again, once; or say what is missing for it."""
+        span, carried = self._lookup.span_of(outcome.tick), self._carried
+        blob = partial(self._lookup.reader.blob, self._lookup.world_id)
+        for past in past_ticks(self._before(span), blob):
+            carried.relive(past)
+        delta = _delta(self._lookup, span, outcome.tick, turn.presentation)
+        carried.publish(delta)
+        for exposure in turn.presentation.impression.exposures:
+            if exposure.stimulus not in carried.stimuli:
+                return f"the record has no message {exposure.stimulus!r}, which was shown"
+        if turn.presentation.question not in carried.questions:
+            return f"the study has no question {turn.presentation.question!r}"
+        (job,) = carried.jobs(delta)
+        return msgspec.structs.replace(job, index=turn.job)
+
+    def _before(self, span: Span) -> Iterator[Event]:
+        wanted = Wanted(persona=self._persona, besides=_STEPS)
+        for event in self._lookup.events(Span(0, span.first - 1), wanted):
+            if isinstance(event.payload, MemoryFormed) and event.content is not None:
+                self.formed[event.content] = event.payload.memory
+            yield event
+
+
+def _bare(memory: Memory) -> Memory:
+    """Strip a memory of what its own event does not say of it."""
+    return msgspec.structs.replace(memory, vector=b"", number=-1)
+
+
+def _delta(lookup: Lookup, span: Span, tick: int, shown: Presentation) -> WorldDelta:
+    published = lookup.events(span, Wanted(kinds=(KIND_OF[StimulusPublished],)))
+    return WorldDelta(
+        tick=tick,
+        stimuli=tuple(
+            event.payload.stimulus
+            for event in published
+            if isinstance(event.payload, StimulusPublished)
+        ),
+        presentations=(shown,),
+    )
+
+
+def _compared(
+    lookup: Lookup, sent: Sequence[Message], messages: Sequence[Message]
+) -> dict[str, object]:
+    if not sent:
+        why = "No prompt is on record: nothing came back of it."
+        if messages:
+            why += " It is shown as it is assembled from the events before it."
+        return {"standing": Standing.NOT_SENT, "why": why}
+    found = difference_of(sent, messages)
+    if found is None:
+        return {
+            "why": "The prompt follows from the record: assembled again from the events before it, "
+            "it is the same, byte for byte."
+        }
+    was = lookup.reader.entry.versions.get("agent", str(AGENT_VERSION))
+    if was != str(AGENT_VERSION):
+        standing = Standing.OTHER_VERSION
+        why = (
+            f"It was made under version {was} of the persona agent; version {AGENT_VERSION} words "
+            f"it otherwise: {found.told}."
+        )
+    else:
+        standing = Standing.DIFFERS
+        why = f"The prompt does not follow from the record: {found.told}."
+    return {"standing": standing, "why": why, "difference": found}
+
+
+def difference_of(sent: Sequence[Message], now: Sequence[Message]) -> Differing | None:
+    """Find where two prompts first part; None if they are the same, byte for byte. Pure."""
+    for place, (was, found) in enumerate(zip(sent, now, strict=False)):
+        for name, left, right in (
+            (f"prompt[{place}].role", was.role, found.role),
+            (f"prompt[{place}]", was.content, found.content),
+        ):
+            if left != right:
+                return differing(name, left, right)
+    if len(sent) != len(now):
+        return differing("the number of messages", len(sent), len(now))
+    return None

@@ -47,7 +47,7 @@ for world, entry, witness, _ in worlds:
             digest, bodies, last = sha(digest, *bodies) if bodies else digest, [], tick
         ends[seq] = (sha(chain, frame, data), count + (number >= 0), digest, last)
         need(ends[seq][0] == stored and number in {-1, count}, f"{world}:{seq}", "the chain breaks")
-        cited.update(re.findall(rb'"(?:sha256|vectors)":"([0-9a-f]{64})"', data))
+        cited.update(re.findall(rb'"(?:sha256|vectors?)":"([0-9a-f]{64})"', data))
     _, *head, log_seq, log_chain = rows(path, "head")[0]
     need(head == [max(ends), *ends[max(ends)]], world, "the head does not match")
     need(log_seq < 0 or log.get(log_seq) == log_chain, world, "the run log that it saw is gone")

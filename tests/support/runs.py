@@ -14,15 +14,18 @@ from perdure.records.events import (
     KIND_OF,
     AnswerGiven,
     Batch,
+    BeliefsHeld,
     Completed,
     Cost,
     Degraded,
     Event,
     ExposureDropped,
+    GuardrailViolation,
     Head,
     InterventionApplied,
     MemoryFormed,
     Payload,
+    Probed,
     PromptPart,
     Reflected,
     Restored,
@@ -33,7 +36,7 @@ from perdure.records.events import (
     Turn,
     TurnNotTaken,
 )
-from perdure.records.outcome import TurnFailureCause, UnscorableCause
+from perdure.records.outcome import Rule, TurnFailureCause, UnscorableCause
 from perdure.records.persona import Memory, Ontology, Persona
 from perdure.records.presentation import (
     DroppedExposure,
@@ -143,7 +146,7 @@ def full_batch(head: Head, horizon: int = 3, padding: int = 0, *, with_rungs: bo
 
     shown = f"s{tick}"
     question = "vote" if tick in {0, horizon - 1} else "react"
-    first, later = head.content + 4, head.content + 6
+    first, later = head.content + 4, head.content + 9
 
     def presentation(persona: str) -> Presentation:
         seen = Impression(channel="feed", exposures=(Exposure(stimulus=shown, reason="plan"),))
@@ -176,13 +179,23 @@ def full_batch(head: Head, horizon: int = 3, padding: int = 0, *, with_rungs: bo
             "p1",
         ),
         (
-            MemoryFormed(turn=first, memory=Memory(tick=tick, text="Trams.", importance=0.3)),
+            MemoryFormed(
+                turn=first,
+                memory=Memory(tick=tick, text="Trams.", importance=0.3),
+                vector=blob(bytes([tick]) * 12),
+            ),
             "p1",
         ),
+        (BeliefsHeld(turn=first, beliefs={"trams": 1 + tick % 3}), "p1"),
         (Reflected(turn=first, prompt=prompt, text="I like trams."), "p1"),
+        (Probed(turn=first, attribute="age", code="41", prompt=prompt, answer="41"), "p1"),
         (ScoreGiven(turn=first, question=question, choice="yes"), "p1"),
         (_cost(0, "answer", amount=1_200), "p1"),
         (_cost(0, "reflect", amount=None), "p1"),
+        (
+            GuardrailViolation(job=1, rule=Rule.UNREADABLE, prompt=prompt, answer="Hm?"),
+            "p2",
+        ),
         (
             Turn(job=1, presentation=presentation("p2"), prompt=prompt, answer="Hm."),
             "p2",

@@ -7,25 +7,44 @@ from pathlib import Path
 
 import apsw
 import duckdb
+import msgspec
 import pandas as pd  # type: ignore[import-untyped]
 import polars as pl
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 from tests.support.folders import names_in
-from tests.support.runs import HELD_OUT, NO_LOG, PERSONAS, WORLDS, full_batch, make_run
+from tests.support.runs import (
+    HELD_OUT,
+    NO_LOG,
+    PERSONAS,
+    WORLDS,
+    entry,
+    full_batch,
+    header,
+    make_run,
+    world_entry,
+)
 
 from perdure.base.errors import DamagedRecordError, StorageError, StorageFullError
-from perdure.records.events import Cost
+from perdure.records.events import Cost, Turn
 from perdure.records.graph import Node
 from perdure.records.people import People
 from perdure.records.persona import AttributeSpec, Persona
+from perdure.records.reaction import Change, Reaction, Rejection
 from perdure.records.usage import CostSource, Usage
 from perdure.trace import export as export_module
 from perdure.trace import export_tables
 from perdure.trace.export import Manifest, export
-from perdure.trace.export_rows import _paid
-from perdure.trace.export_tables import persona_columns, persona_rows, tie_rows
+from perdure.trace.export_rows import _paid, turn_rows
+from perdure.trace.export_tables import (
+    TURNS,
+    persona_columns,
+    persona_rows,
+    tie_rows,
+    write_table,
+)
 from perdure.trace.partition_file import PartitionFile
+from perdure.trace.sealing import first_head
 
 FIRST, SECOND = WORLDS
 
@@ -57,6 +76,7 @@ def test_there_is_one_row_per_turn(exported: tuple[Path, Manifest]) -> None:
         "channel": "feed",
         "claims": ["trams"],
         "answer": "Yes, at 0. é",
+        **dict.fromkeys(("words", "action", "about", "rejected", "change")),
         "choice": "yes",
         "unscorable": None,
         "failure": None,
@@ -111,16 +131,47 @@ def test_pandas_polars_and_duckdb_agree(exported: tuple[Path, Manifest]) -> None
     assert list(pd.read_parquet(people)["party"]) == ["left", "right", "none"]
 
 
+def test_what_was_done_is_told(tmp_path: Path) -> None:
+    """What a persona did, about what, with which words and to what effect is in columns."""
+    horizon = 1
+    batch = full_batch(first_head(b"{}"), horizon)
+    reaction = Reaction(
+        action="shout",
+        stimulus="s0",
+        words="No trams.",
+        change=Change.MUCH_LESS,
+        rejected=Rejection.NOT_ACCEPTED,
+    )
+    events = [
+        msgspec.structs.replace(
+            event, payload=msgspec.structs.replace(event.payload, reaction=reaction)
+        )
+        if isinstance(event.payload, Turn) and event.payload.job == 0
+        else event
+        for event in batch.events
+    ]
+    first, second, failed = turn_rows(
+        entry(), world_entry(FIRST, horizon), header(FIRST, horizon).scenario, events
+    )
+    told = ("words", "action", "about", "rejected", "change")
+    assert [first[name] for name in told] == [
+        *("No trams.", "shout", "s0", "not_accepted", "much_less")
+    ]
+    assert [second[name] for name in told] == [failed[name] for name in told] == [None] * 5
+    assert write_table(tmp_path / "turns.parquet", TURNS, [first, second, failed]) == 3
+    assert pq.read_table(tmp_path / "turns.parquet").to_pylist()[0]["rejected"] == "not_accepted"
+
+
 def test_all_events_are_there(exported: tuple[Path, Manifest]) -> None:
     """Every event is a row, its payload the canonical JSON that is stored."""
     folder, manifest = exported
     rows = pq.read_table(folder / "events.parquet").to_pylist()
-    assert len(rows) == sum(world.events for world in manifest.worlds) == 112
+    assert len(rows) == sum(world.events for world in manifest.worlds) == 130
     connection = apsw.Connection(str(folder.parent / "worlds" / f"{FIRST}.db"))
     stored = [bytes(one) for (one,) in connection.execute("SELECT payload FROM events")]
     connection.close()
     assert [row["payload"].encode() for row in rows if row["world"] == FIRST] == stored
-    assert [row["seq"] for row in rows if row["world"] == FIRST] == list(range(56))
+    assert [row["seq"] for row in rows if row["world"] == FIRST] == list(range(65))
 
 
 def test_personas_have_typed_attributes(exported: tuple[Path, Manifest]) -> None:
@@ -237,7 +288,7 @@ def test_the_manifest_names_every_file(exported: tuple[Path, Manifest]) -> None:
     assert said["worlds"][0]["digest"] == manifest.worlds[0].digest
     files = {str(path.relative_to(folder)) for path in folder.rglob("*.parquet") if path.is_file()}
     assert files == set(manifest.files) == set(said["files"])
-    assert sum(file.rows for file in manifest.files.values()) == 18 + 112 + len(PERSONAS)
+    assert sum(file.rows for file in manifest.files.values()) == 18 + 130 + len(PERSONAS)
 
 
 def test_the_same_record_makes_the_same_bytes(tmp_path: Path) -> None:
@@ -265,7 +316,7 @@ def test_a_damaged_run_is_not_exported(tmp_path: Path) -> None:
     make_run(tmp_path)
     export(tmp_path)
     connection = apsw.Connection(str(tmp_path / "worlds" / f"{SECOND}.db"))
-    connection.execute("UPDATE events SET persona = 'p3' WHERE seq = 40")
+    connection.execute("UPDATE events SET persona = 'p9' WHERE seq = 40")
     connection.close()
     before = (tmp_path / "export" / "manifest.json").read_bytes()
     with pytest.raises(DamagedRecordError, match="hash"):
@@ -298,4 +349,4 @@ def test_rows_are_written_in_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     make_run(tmp_path)
     export(tmp_path)
     file = pq.ParquetFile(tmp_path / "export" / "events.parquet" / f"{FIRST}.parquet")
-    assert file.num_row_groups == 14
+    assert file.num_row_groups == 17

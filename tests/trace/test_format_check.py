@@ -57,7 +57,7 @@ WORLD = f"worlds/{WORLDS[0]}.db"
         (WORLD, "UPDATE events SET persona = 'p9' WHERE seq = 6", f"{WORLDS[0]}:6: the chain"),
         (WORLD, "UPDATE events SET content = NULL WHERE seq = 7", f"{WORLDS[0]}:7: the chain"),
         (WORLD, "UPDATE header SET payload = CAST(payload || ' ' AS BLOB)", ":0: the chain"),
-        (WORLD, "DELETE FROM events WHERE seq = 55", "the head"),
+        (WORLD, "DELETE FROM events WHERE seq = 64", "the head"),
         (WORLD, "DELETE FROM events WHERE seq = 9", ":10: the chain"),
         (WORLD, "UPDATE head SET digest = zeroblob(32)", "the head"),
         (WORLD, "UPDATE head SET tick = 1", "the head"),
@@ -88,7 +88,7 @@ WORLD = f"worlds/{WORLDS[0]}.db"
                 f"UPDATE worlds SET witness = CAST(replace(witness, '{old}', '{new}') AS BLOB)",
                 "not witnessed",
             )
-            for old, new in ((":55", ":60"), ('"tick":2', '"tick":1'), ('"chain"', '"chains"'))
+            for old, new in ((":64", ":70"), ('"tick":2', '"tick":1'), ('"chain"', '"chains"'))
         ),
     ],
 )

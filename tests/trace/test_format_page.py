@@ -23,6 +23,7 @@ PLAIN: dict[type[inspect.Type], str] = {
     inspect.StrType: "text",
     inspect.BoolType: "true or false",
     inspect.FloatType: "number",
+    inspect.BytesType: "bytes in base64",
 }
 
 

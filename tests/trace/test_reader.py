@@ -176,4 +176,4 @@ def test_reading_beside_an_event_loop(tmp_path: Path) -> None:
 
         return await asyncio.to_thread(read)
 
-    assert asyncio.run(check()) == 56
+    assert asyncio.run(check()) == 65

@@ -10,13 +10,19 @@ from tests.support.runs import full_batch, number, pause_batch, resumed_batch
 
 from perdure.records.budget import Rung
 from perdure.records.events import (
+    AnswerGiven,
     Batch,
+    BeliefsHeld,
     Completed,
     Cost,
     Degraded,
     Event,
+    GuardrailViolation,
     Head,
+    MemoryFormed,
     Payload,
+    Probed,
+    Reflected,
     Restored,
     ScoreGiven,
     Started,
@@ -25,6 +31,7 @@ from perdure.records.events import (
     TurnNotTaken,
 )
 from perdure.records.presentation import Plan
+from perdure.records.reaction import Reaction
 from perdure.records.registry import RungAt
 from perdure.trace.rules import Tally, cited
 
@@ -63,6 +70,16 @@ def replaced(cls: type, **fields: object) -> Callable[[list[tuple[Payload, str]]
         place = place_of(payloads, cls)
         payload, persona = payloads[place]
         payloads[place] = (msgspec.structs.replace(payload, **fields), persona)
+
+    return change
+
+
+def of_persona(cls: type, persona: str) -> Callable[[list[tuple[Payload, str]]], None]:
+    """Give the first payload of a type to another persona."""
+
+    def change(payloads: list[tuple[Payload, str]]) -> None:
+        place = place_of(payloads, cls)
+        payloads[place] = (payloads[place][0], persona)
 
     return change
 
@@ -107,8 +124,22 @@ def test_a_sound_world_breaks_no_rule(horizon: int) -> None:
         (replaced(TurnNotTaken, job=3), "0 outcomes of the job 2"),
         (replaced(TickClosed, jobs=2), "3 jobs, and not of 2"),
         (replaced(ScoreGiven, turn=0), "not of this tick"),
-        (replaced(Cost, job=9), "costs of a job"),
-        (replaced(Cost, job=-2), "costs of a job"),
+        (replaced(MemoryFormed, turn=0), "not of this tick"),
+        (replaced(BeliefsHeld, turn=0), "not of this tick"),
+        (of_persona(BeliefsHeld, "p2"), "another persona's"),
+        (replaced(BeliefsHeld, beliefs={"trams": 4}), "not within -3 and 3"),
+        (replaced(BeliefsHeld, beliefs={"trams": -4}), "not within -3 and 3"),
+        (replaced(Reflected, turn=0), "not of this tick"),
+        (replaced(Probed, turn=0), "not of this tick"),
+        (replaced(GuardrailViolation, job=0), "follows the outcome of its job 0"),
+        (replaced(GuardrailViolation, job=3), "answers of a job"),
+        (replaced(GuardrailViolation, job=2), "that broke a rule is another persona's"),
+        (replaced(AnswerGiven, job=3), "answers of a job"),
+        (replaced(AnswerGiven, job=-2), "answers of a job"),
+        (replaced(Turn, recalled=(5,)), "recalls 5, which is no earlier memory of p1"),
+        (replaced(Turn, reaction=Reaction(stimulus="s9")), "about s9, which it did not show"),
+        (replaced(Cost, job=9), "answers of a job"),
+        (replaced(Cost, job=-2), "answers of a job"),
         (replaced(Cost, amount=-1), "negative"),
         (with_another(Completed(), 5), "follows the world's completion"),
         (lambda payloads: payloads.insert(-1, (Completed(), "")), "completed in its last tick"),
@@ -143,6 +174,30 @@ def test_a_tick_past_the_horizon_is_named() -> None:
     batch = full_batch(EMPTY, 3)
     late = Batch(events=tuple(msgspec.structs.replace(one, tick=3) for one in batch.events))
     assert "horizon" in str(first_wrong(late.events))
+
+
+def test_only_own_earlier_memories_are_recalled() -> None:
+    """A turn may tell what its persona formed in any tick before, and nothing of anybody else."""
+    first = full_batch(EMPTY)
+    formed = next(
+        event.content for event in first.events if isinstance(event.payload, MemoryFormed)
+    )
+    head = Head(seq=first.events[-1].seq, chain="", content=14, digest="", tick=0)
+
+    def second(job: int, number: int) -> tuple[Event, ...]:
+        return tuple(
+            msgspec.structs.replace(
+                event, payload=msgspec.structs.replace(event.payload, recalled=(number,))
+            )
+            if isinstance(event.payload, Turn) and event.payload.job == job
+            else event
+            for event in full_batch(head).events
+        )
+
+    assert formed is not None
+    assert first_wrong((*first.events, *second(0, formed))) is None
+    assert "no earlier memory of p2" in str(first_wrong((*first.events, *second(1, formed))))
+    assert "no earlier memory of p1" in str(first_wrong((*first.events, *second(0, formed + 1))))
 
 
 def test_sums_are_kept() -> None:
@@ -261,14 +316,14 @@ def test_rungs_stand_at_the_head_of_their_tick(rung: Payload) -> None:
 def test_nothing_follows_the_end_but_its_mark() -> None:
     """A world that has come to its horizon is not paused any more."""
     batch = full_batch(EMPTY, 1)
-    end = Head(seq=batch.events[-1].seq, chain="", content=11, digest="", tick=0)
+    end = Head(seq=batch.events[-1].seq, chain="", content=14, digest="", tick=0)
     assert "horizon" in str(first_wrong((*batch.events, *pause_batch(end).events), 1))
 
 
 def test_a_paused_world_that_goes_on_breaks_no_rule() -> None:
     """Ticks with all kinds of events around a pause pass."""
     first = full_batch(EMPTY)
-    head = Head(seq=first.events[-1].seq, chain="", content=11, digest="", tick=0)
+    head = Head(seq=first.events[-1].seq, chain="", content=14, digest="", tick=0)
     later = msgspec.structs.replace(head, seq=head.seq + 1)
     events = (*first.events, *pause_batch(head).events, *resumed_batch(later).events)
     assert first_wrong(events) is None

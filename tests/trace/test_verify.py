@@ -81,11 +81,11 @@ def test_the_first_bad_event_is_named_and_the_good_ones_counted(tmp_path: Path) 
     make_run(tmp_path)
     damage(
         tmp_path / "worlds" / f"{SECOND}.db",
-        "UPDATE events SET payload = x'7b7d' WHERE seq IN (20, 30)",
+        "UPDATE events SET payload = x'7b7d' WHERE seq IN (23, 33)",
     )
     world = verify(tmp_path).worlds[1]
-    assert [finding.where for finding in world.findings] == [f"{SECOND}:20"]
-    assert (world.events, world.tick) == (20, 0)
+    assert [finding.where for finding in world.findings] == [f"{SECOND}:23"]
+    assert (world.events, world.tick) == (23, 0)
 
 
 def append_edited(folder: Path, edit) -> None:
@@ -107,7 +107,7 @@ def test_an_intact_event_that_breaks_a_rule_is_named(tmp_path: Path) -> None:
 
     append_edited(tmp_path, twice)
     finding = verify(tmp_path).every_finding[0]
-    assert finding.where == f"{FIRST}:36"
+    assert finding.where == f"{FIRST}:42"
     assert "2 outcomes of the job 0" in finding.wrong
 
 
@@ -124,7 +124,7 @@ def test_a_blob_that_is_cited_and_not_there_is_named(tmp_path: Path, name: str) 
     append_edited(tmp_path, losing)
     finding = verify(tmp_path).every_finding[0]
     assert "is missing" in finding.wrong
-    assert finding.where == f"{FIRST}:25"
+    assert finding.where == f"{FIRST}:28"
 
 
 @pytest.mark.parametrize(

@@ -244,7 +244,7 @@ def read_world(
                 seen.step(step)
             case Reflected() as reflected:
                 seen.reflection(reflected)
-            case AnswerGiven() as answer:
+            case AnswerGiven(job=-1) as answer:
                 seen.own_call(answer)
             case TickClosed() as closed_tick:
                 seen.tick_closed(event, closed_tick)

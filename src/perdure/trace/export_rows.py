@@ -15,6 +15,7 @@ from perdure.records.events import (
     Turn,
     TurnNotTaken,
 )
+from perdure.records.reaction import Reaction
 from perdure.records.registry import RunEntry, WorldEntry
 from perdure.records.scenario import Scenario
 
@@ -99,8 +100,10 @@ def _wave(scenario: Scenario, tick: int, question: str) -> int | None:
 
 def _said(turn: Turn | TurnNotTaken, score: ScoreGiven | None) -> Row:
     row: Row = dict.fromkeys(("answer", "choice", "unscorable", "failure", "call_failure"))
+    row |= dict.fromkeys(("words", "action", "about", "rejected", "change"))
     if isinstance(turn, Turn):
         row["answer"] = turn.answer
+        row |= _done(turn.reaction)
     else:
         row["failure"] = turn.cause.value
         row["call_failure"] = None if turn.call is None else turn.call.value
@@ -108,6 +111,19 @@ def _said(turn: Turn | TurnNotTaken, score: ScoreGiven | None) -> Row:
         row["choice"] = score.choice or None
         row["unscorable"] = None if score.unscorable is None else score.unscorable.value
     return row
+
+
+def _done(reaction: Reaction | None) -> Row:
+    """Give what a persona did, where it could do something."""
+    if reaction is None:
+        return {}
+    return {
+        "words": reaction.words,
+        "action": reaction.action or None,
+        "about": reaction.stimulus or None,
+        "rejected": None if reaction.rejected is None else reaction.rejected.value,
+        "change": None if reaction.change is None else reaction.change.value,
+    }
 
 
 def _paid(costs: list[Cost]) -> Row:

@@ -85,6 +85,16 @@ TURNS: Columns = (
     Column("channel", "name", "channel on which it was shown"),
     Column("claims", "names", "ids of the claims that were shown, in their order"),
     Column("answer", "text", "the answer in the model's own words; NULL if there is none"),
+    Column(
+        "words",
+        "text",
+        "the persona's own words in an answer that has a form; NULL where nothing could be done,"
+        " as in the next four",
+    ),
+    Column("action", "name", "the action that it chose, as it named it; NULL if it chose none"),
+    Column("about", "text", "id of the message that this is about; NULL if it is about none"),
+    Column("rejected", "name", "why the action has no effect; NULL if it has one"),
+    Column("change", "name", "how far it says that the message changed what it believes"),
     Column("choice", "name", "id of the choice that it was scored as; NULL if there is none"),
     Column("unscorable", "name", "why an answer to a closed question has no choice"),
     Column("failure", "name", "why the turn was not taken; NULL if it was"),

@@ -10,11 +10,14 @@ from collections import Counter
 
 from perdure.records.events import (
     AnswerGiven,
+    BeliefsHeld,
     Completed,
     Cost,
     Degraded,
     Event,
+    GuardrailViolation,
     MemoryFormed,
+    Probed,
     Reflected,
     Restored,
     ScoreGiven,
@@ -24,6 +27,8 @@ from perdure.records.events import (
     TurnNotTaken,
 )
 from perdure.trace.rungs import PAUSE, Rungs, in_force, recorded_after
+
+_Later = MemoryFormed | BeliefsHeld | Reflected | Probed | ScoreGiven
 
 
 class Tally:
@@ -45,8 +50,12 @@ class Tally:
         self._is_open = False
         self._has_work = False
         self._jobs: Counter[int] = Counter()
-        self._cost_jobs: set[int] = set()
-        self._turns: set[int | None] = set()
+        # The jobs that costs and answers of the tick name; the personas of its violations, by job.
+        self._named_jobs: set[int] = set()
+        self._violations: dict[int, str] = {}
+        # The personas of the tick's turns and of all memories, by content number.
+        self._turns: dict[int | None, str] = {}
+        self._memories: dict[int | None, str] = {}
 
     def follow(self, event: Event) -> str | None:
         """Take the next event; give what is wrong with it, if anything is."""
@@ -85,9 +94,12 @@ class Tally:
         match event.payload:
             case Turn() | TurnNotTaken() as turn:
                 wrong = self._count(event, turn)
-            case MemoryFormed() | Reflected() | ScoreGiven() as later:
-                if later.turn not in self._turns:
-                    wrong = f"it is about the turn {later.turn}, which is not of this tick"
+            case MemoryFormed() | BeliefsHeld() | Reflected() | Probed() | ScoreGiven() as later:
+                wrong = self._follow_up(event, later)
+            case GuardrailViolation() as violation:
+                wrong = self._break(event, violation)
+            case AnswerGiven() as answer:
+                self._named_jobs.add(answer.job)
             case Cost() as cost:
                 wrong = self._pay(cost)
             case Completed():
@@ -107,16 +119,44 @@ class Tally:
 
     def _count(self, event: Event, turn: Turn | TurnNotTaken) -> str | None:
         self._jobs[turn.job] += 1
-        if isinstance(turn, Turn):
-            self.turns += 1
-            self._turns.add(event.content)
-        else:
-            self.turns_failed += 1
         shown = turn.presentation.persona
-        return None if event.persona == shown else f"it was shown to {shown}"
+        if event.persona != shown:
+            return f"it was shown to {shown}"
+        if self._violations.pop(turn.job, shown) != shown:
+            return f"the answer to its job {turn.job} that broke a rule is another persona's"
+        if not isinstance(turn, Turn):
+            self.turns_failed += 1
+            return None
+        self.turns += 1
+        self._turns[event.content] = event.persona
+        return self._misremembered(turn, shown) or _unshown(turn)
+
+    def _misremembered(self, turn: Turn, persona: str) -> str | None:
+        for number in turn.recalled:
+            if self._memories.get(number) != persona:
+                return f"it recalls {number}, which is no earlier memory of {persona}"
+        return None
+
+    def _follow_up(self, event: Event, later: _Later) -> str | None:
+        if later.turn not in self._turns:
+            return f"it is about the turn {later.turn}, which is not of this tick"
+        if event.persona != self._turns[later.turn]:
+            return f"it is about the turn {later.turn}, which is another persona's"
+        if isinstance(later, MemoryFormed):
+            self._memories[event.content] = event.persona
+        if isinstance(later, BeliefsHeld) and any(abs(one) > 3 for one in later.beliefs.values()):  # noqa: PLR2004
+            return "a belief is not within -3 and 3"
+        return None
+
+    def _break(self, event: Event, violation: GuardrailViolation) -> str | None:
+        if self._jobs[violation.job]:
+            return f"it follows the outcome of its job {violation.job}"
+        self._named_jobs.add(violation.job)
+        self._violations[violation.job] = event.persona
+        return None
 
     def _pay(self, payload: Cost) -> str | None:
-        self._cost_jobs.add(payload.job)
+        self._named_jobs.add(payload.job)
         if payload.amount is None:
             self.unknown_costs += 1
             return None
@@ -124,25 +164,34 @@ class Tally:
         return "its cost is negative" if payload.amount < 0 else None
 
     def _close(self, event: Event, payload: TickClosed) -> str | None:
-        jobs, costs = self._jobs, self._cost_jobs
-        self._jobs, self._cost_jobs, self._turns = Counter(), set(), set()
+        jobs, named = self._jobs, self._named_jobs
+        self._jobs, self._named_jobs, self._turns, self._violations = Counter(), set(), {}, {}
         for job in range(payload.jobs):
             if jobs[job] != 1:
                 return f"its tick has {jobs[job]} outcomes of the job {job}, and not one"
         if len(jobs) != payload.jobs:
             return f"its tick has outcomes of {len(jobs)} jobs, and not of {payload.jobs}"
-        if not all(-1 <= job < payload.jobs for job in costs):
-            return "its tick has costs of a job that it does not have"
+        if not all(-1 <= job < payload.jobs for job in named):
+            return "its tick has costs or answers of a job that it does not have"
         if self.completed is not (event.tick == self.horizon - 1):
             return "a world is completed in its last tick and only there"
         return None
 
 
+def _unshown(turn: Turn) -> str | None:
+    about = turn.reaction.stimulus if turn.reaction is not None else ""
+    if about and all(about != one.stimulus for one in turn.presentation.impression.exposures):
+        return f"it is about {about}, which it did not show"
+    return None
+
+
 def cited(event: Event) -> tuple[str, ...]:
     """Give the hashes of the blobs that an event cites."""
     payload = event.payload
-    if isinstance(payload, Turn | Reflected):
+    if isinstance(payload, Turn | GuardrailViolation | Reflected | Probed):
         return tuple(part.sha256 for part in payload.prompt)
     if isinstance(payload, AnswerGiven) and payload.vectors:
         return (payload.vectors,)
+    if isinstance(payload, MemoryFormed) and payload.vector:
+        return (payload.vector,)
     return ()

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from perdure.analysis.links import Links, links_of
 from perdure.analysis.place import place_of
-from perdure.analysis.turn import WholeTurn
-from perdure.analysis.whole_turn import event_id, gather
+from perdure.analysis.turn import Remembered, WholeTurn
+from perdure.analysis.whole_turn import event_id, gather, remembered
 from perdure.base.errors import DamagedRecordError, UsageError
 from perdure.records.events import KIND_OF, Event, Payload
 from perdure.records.persona import Persona
@@ -24,8 +24,9 @@ from perdure.trace.rules import cited
 class Shown(Record):
     """One event as it is shown.
 
-    `turn` is the whole turn that it belongs to, and `assembled` its prompt made again; for events
-    of no turn there are `links` instead. `blobs` gives the size in bytes of what the event cites by
+    `turn` is the whole turn that it belongs to, `assembled` its prompt made again, and `remembered`
+    what that tells of the past: as the turn says, else as the agent chose it, absent if nobody
+    knows. For events of no turn there are `links` instead. `blobs` gives the size in bytes of what the event cites by
     hash, each checked.
     """
 
@@ -41,6 +42,7 @@ class Shown(Record):
     blobs: dict[str, int]
     turn: WholeTurn | None = None
     assembled: Assembled | None = None
+    remembered: tuple[Remembered, ...] | None = None
     links: Links | None = None
 
     @property
@@ -70,7 +72,7 @@ def look(reader: RunReader, name: str) -> Shown:
 
 def _shown(reader: RunReader, lookup: Lookup, world: WorldEntry, event: Event) -> Shown:
     header = header_at(lookup, event.tick)
-    turn = assembled = links = None
+    turn = assembled = known = links = None
     if event.persona:
         persona = _persona(reader, lookup, event)
         turn = gather(lookup, event, header, persona)
@@ -78,6 +80,7 @@ def _shown(reader: RunReader, lookup: Lookup, world: WorldEntry, event: Event) -
             outcome = lookup.event(int(turn.event.rpartition(":")[2]))
             sent = [Message(role=one.role, content=one.text) for one in turn.first_prompt]
             assembled = assemble(lookup, outcome, header, persona, sent)
+            known = turn.recalled or _chosen(lookup, assembled)
     if turn is None:
         links = links_of(lookup, event)
     return Shown(
@@ -93,8 +96,15 @@ def _shown(reader: RunReader, lookup: Lookup, world: WorldEntry, event: Event) -
         blobs={one: len(reader.blob(world.world_id, one)) for one in cited(event)},
         turn=turn,
         assembled=assembled,
+        remembered=known,
         links=links,
     )
+
+
+def _chosen(lookup: Lookup, assembled: Assembled) -> tuple[Remembered, ...] | None:
+    if assembled.standing is Standing.NOT_ASSEMBLED:
+        return None
+    return tuple(remembered(lookup, number) for number in assembled.recalled)
 
 
 def _persona(reader: RunReader, lookup: Lookup, event: Event) -> Persona:

@@ -54,15 +54,15 @@ class Standing(StrEnum):
 class Assembled(Record):
     """A prompt assembled again, beside the one on record.
 
-    `messages` are the prompt as assembled, and `recalled` the memories that it tells, without their
-    vectors; both are empty if there is none. `why` says in a sentence what `standing` means here.
+    `messages` are the prompt as assembled, and `recalled` the content numbers of the memories that
+    it tells; both are empty if there is none. `why` says in a sentence what `standing` means here.
     `difference` is the first place where the two part.
     """
 
     standing: Standing
     why: str
     messages: tuple[Message, ...] = ()
-    recalled: tuple[Memory, ...] = ()
+    recalled: tuple[int, ...] = ()
     difference: Differing | None = None
 
 
@@ -123,7 +123,7 @@ def assemble(
         standing=Standing.FOLLOWS,
         why="",
         messages=prompted.messages,
-        recalled=tuple(msgspec.structs.replace(one, vector=b"") for one in prompted.memories),
+        recalled=past.numbers(prompted.memories),
     )
     return msgspec.structs.replace(found, **_compared(lookup, sent, prompted.messages))
 
@@ -155,6 +155,11 @@ class _Past:
             return f"the study has no question {turn.presentation.question!r}"
         (job,) = carried.jobs(delta)
         return msgspec.structs.replace(job, index=turn.job)
+
+    def numbers(self, memories: Sequence[Memory]) -> tuple[int, ...]:
+        """Give the content numbers of memories that the persona has."""
+        known = {_bare(memory): number for number, memory in self.formed.items()}
+        return tuple(known[_bare(memory)] for memory in memories)
 
     def _before(self, span: Span) -> Iterator[Event]:
         wanted = Wanted(persona=self._persona, besides=_STEPS)

@@ -26,8 +26,8 @@ class Shown(Record):
 
     `turn` is the whole turn that it belongs to, `assembled` its prompt made again, and `remembered`
     what that tells of the past: as the turn says, else as the agent chose it, absent if nobody
-    knows. For events of no turn there are `links` instead. `blobs` gives the size in bytes of what the event cites by
-    hash, each checked.
+    knows. For events of no turn there are `links` instead. `blobs` gives the size in bytes of what
+    the event cites by hash, each checked.
     """
 
     run_id: str

@@ -517,7 +517,7 @@ def test_every_prompt_of_a_real_run_follows_from_its_record(perdure, lived, plac
             assert said.status == EXIT_DONE
             assert said.document["assembled"]["standing"] == "follows"
             follow += 1
-            remembered += bool(said.document["assembled"]["recalled"])
+            remembered += bool(said.document["remembered"])
             retried += said.document["turn"]["spent"]["attempts"] > 1
     assert follow > 10
     if place == 0:

@@ -26,7 +26,7 @@ The normal sequence:
   perdure ledger runs/first                   what it cost
   perdure export runs/first                   Parquet, one row per turn
   perdure replay runs/first                   does the code still do the same?
-  perdure show   runs/first calm@1:42         one turn: seen, asked, answered, paid
+  perdure show   runs/first calm@1:42         one turn, as it was and why
 
 Every command takes --json: one JSON document on standard output and nothing
 else, errors included. `perdure COMMAND --help` has a command's options and an

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from perdure.analysis.turn import Paid, Probe, Reflection, Remembered, Seen, Sent, WholeTurn
+from perdure.analysis.turn import Paid, Probe, Reflection, Seen, Sent, WholeTurn
 from perdure.base.money import show as money
 from perdure.base.text import one_line
 from perdure.cli.figures import count, plural, spend
@@ -18,7 +18,6 @@ from perdure.cli.tables import folded, verbatim
 from perdure.records.persona import Memory
 from perdure.records.request import Message
 from perdure.records.usage import Usage
-from perdure.runner.reassembly import Standing
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -51,7 +50,7 @@ def shown_parts(shown: Shown, folder: str) -> Parts:
 def _turn(shown: Shown, turn: WholeTurn) -> Parts:
     yield from _who(turn)
     yield from _seen(turn)
-    yield from _remembered(shown, turn)
+    yield from _remembered(shown)
     yield from _asked(shown, turn)
     yield from _answered(turn)
     yield from _did(turn)
@@ -143,31 +142,21 @@ def _circumstances(seen: Seen) -> Iterator[str]:
         yield "from its own community"
 
 
-def _remembered(shown: Shown, turn: WholeTurn) -> Parts:
-    """Draw what the prompt tells of the past: as recorded, else as the agent chooses it."""
-    found = shown.assembled
-    recorded = bool(turn.recalled)
-    again = () if recorded or found is None else found.recalled
-    if not recorded and (found is None or found.standing is Standing.NOT_ASSEMBLED):
+def _remembered(shown: Shown) -> Parts:
+    """Draw what the prompt tells of the past."""
+    if shown.remembered is None:
         yield _heading("Remembered: not on record")
         return
-    number = len(turn.recalled) + len(again)
+    number = len(shown.remembered)
     yield _heading(f"Remembered: {'1 memory' if number == 1 else f'{number} memories'}")
-    for one in turn.recalled:
-        yield from _memory(_place(one), one.memory)
-    for memory in again:
-        yield from _memory("" if memory.number < 0 else f"content {memory.number}", memory)
-
-
-def _place(one: Remembered) -> str:
-    return f"{one.event}, content {one.number}"
+    for one in shown.remembered:
+        yield from _memory(f"{one.event}, content {one.number}", one.memory)
 
 
 def _memory(place: str, memory: Memory) -> Parts:
     about = f", about {memory.claim}" if memory.claim else ""
-    where = f" ({place})" if place else ""
     yield folded(
-        f"tick {memory.tick}, importance {memory.importance:g}, {memory.source}{about}{where}:",
+        f"tick {memory.tick}, importance {memory.importance:g}, {memory.source}{about} ({place}):",
         indent=2,
     )
     yield folded(memory.text, indent=4)

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from perdure.analysis.links import Links, links_of
 from perdure.analysis.place import place_of
-from perdure.analysis.turn import WholeTurn
-from perdure.analysis.whole_turn import event_id, gather
+from perdure.analysis.turn import Remembered, WholeTurn
+from perdure.analysis.whole_turn import event_id, gather, remembered
 from perdure.base.errors import DamagedRecordError, UsageError
 from perdure.records.events import KIND_OF, Event, Payload
+from perdure.records.outcome import Violation
 from perdure.records.persona import Persona
 from perdure.records.record import Record
 from perdure.records.registry import WorldEntry
@@ -24,9 +25,10 @@ from perdure.trace.rules import cited
 class Shown(Record):
     """One event as it is shown.
 
-    `turn` is the whole turn that it belongs to, and `assembled` its prompt made again; for events
-    of no turn there are `links` instead. `blobs` gives the size in bytes of what the event cites by
-    hash, each checked.
+    `turn` is the whole turn that it belongs to, `assembled` its prompt made again, and `remembered`
+    what that tells of the past: as the turn says, else as the agent chose it, absent if nobody
+    knows. For events of no turn there are `links` instead. `blobs` gives the size in bytes of what
+    the event cites by hash, each checked.
     """
 
     run_id: str
@@ -41,6 +43,7 @@ class Shown(Record):
     blobs: dict[str, int]
     turn: WholeTurn | None = None
     assembled: Assembled | None = None
+    remembered: tuple[Remembered, ...] | None = None
     links: Links | None = None
 
     @property
@@ -70,14 +73,23 @@ def look(reader: RunReader, name: str) -> Shown:
 
 def _shown(reader: RunReader, lookup: Lookup, world: WorldEntry, event: Event) -> Shown:
     header = header_at(lookup, event.tick)
-    turn = assembled = links = None
+    turn = assembled = known = links = None
     if event.persona:
         persona = _persona(reader, lookup, event)
         turn = gather(lookup, event, header, persona)
         if turn is not None:
             outcome = lookup.event(int(turn.event.rpartition(":")[2]))
-            sent = [Message(role=one.role, content=one.text) for one in turn.first_prompt]
-            assembled = assemble(lookup, outcome, header, persona, sent)
+            sent = [Message(role=one.role, content=one.text) for one in turn.last_prompt]
+            broken = turn.corrected
+            assembled = assemble(
+                lookup,
+                outcome,
+                header,
+                persona,
+                sent=sent,
+                violation=broken and Violation(rule=broken.rule, messages=(), answer=broken.answer),
+            )
+            known = turn.recalled or _chosen(lookup, assembled)
     if turn is None:
         links = links_of(lookup, event)
     return Shown(
@@ -93,8 +105,15 @@ def _shown(reader: RunReader, lookup: Lookup, world: WorldEntry, event: Event) -
         blobs={one: len(reader.blob(world.world_id, one)) for one in cited(event)},
         turn=turn,
         assembled=assembled,
+        remembered=known,
         links=links,
     )
+
+
+def _chosen(lookup: Lookup, assembled: Assembled) -> tuple[Remembered, ...] | None:
+    if assembled.standing is Standing.NOT_ASSEMBLED:
+        return None
+    return tuple(remembered(lookup, number) for number in assembled.recalled)
 
 
 def _persona(reader: RunReader, lookup: Lookup, event: Event) -> Persona:

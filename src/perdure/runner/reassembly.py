@@ -18,12 +18,12 @@ from perdure.agent import AGENT_VERSION, prompt_of
 from perdure.records.events import (
     KIND_OF,
     Event,
-    MemoryFormed,
     StimulusPublished,
     TickClosed,
     Turn,
     TurnNotTaken,
 )
+from perdure.records.outcome import Violation
 from perdure.records.persona import Memory, Persona
 from perdure.records.presentation import Presentation, TurnJob, WorldDelta
 from perdure.records.record import Record
@@ -54,15 +54,15 @@ class Standing(StrEnum):
 class Assembled(Record):
     """A prompt assembled again, beside the one on record.
 
-    `messages` are the prompt as assembled, and `recalled` the memories that it tells, without their
-    vectors; both are empty if there is none. `why` says in a sentence what `standing` means here.
+    `messages` are the prompt as assembled, and `recalled` the content numbers of the memories that
+    it tells; both are empty if there is none. `why` says in a sentence what `standing` means here.
     `difference` is the first place where the two part.
     """
 
     standing: Standing
     why: str
     messages: tuple[Message, ...] = ()
-    recalled: tuple[Memory, ...] = ()
+    recalled: tuple[int, ...] = ()
     difference: Differing | None = None
 
 
@@ -81,11 +81,18 @@ def header_at(lookup: Lookup, tick: int) -> Header:
 
 
 def assemble(
-    lookup: Lookup, outcome: Event, header: Header, persona: Persona, sent: Sequence[Message]
+    lookup: Lookup,
+    outcome: Event,
+    header: Header,
+    persona: Persona,
+    *,
+    sent: Sequence[Message],
+    violation: Violation | None = None,
 ) -> Assembled:
     """Assemble the prompt of a turn again and compare it with what was sent, if that is known.
 
-    `outcome` is the turn, taken or failed; `header` is the one in force at its tick.
+    `outcome` is the turn, taken or failed; `header` is the one in force at its tick. Of a turn that
+    was asked again, it is the last prompt that got an answer, and `violation` the answer before.
 
     Raises:
         DamagedRecordError: the events before it do not hold what was written.
@@ -107,9 +114,8 @@ def assemble(
         return Assembled(standing=Standing.NOT_ASSEMBLED, why=f"It cannot be made again: {job}.")
     recalled: list[Memory] | None = None
     if isinstance(turn, Turn) and turn.recalled:
-        kept = {_bare(memory): memory for memory in job.state.memories}
-        told = [(number, past.formed.get(number)) for number in turn.recalled]
-        lost = [number for number, memory in told if memory is None or _bare(memory) not in kept]
+        kept = {memory.number: memory for memory in job.state.memories}
+        lost = [number for number in turn.recalled if number not in kept]
         if lost:
             return Assembled(
                 standing=Standing.DIFFERS,
@@ -117,25 +123,24 @@ def assemble(
                 f"number {lost[0]}, which the persona does not have.",
                 difference=Differing(field="recalled", was=str(lost[0]), now="nothing"),
             )
-        recalled = [kept[_bare(memory)] for _, memory in told if memory is not None]
-    messages, memories = prompt_of(job, header, recalled) or ((), ())
+        recalled = [kept[number] for number in turn.recalled]
+    messages, memories = prompt_of(job, header, recalled, violation) or ((), ())
     found = Assembled(
-        standing=Standing.FOLLOWS, why="", messages=messages, recalled=past.numbers(memories)
+        standing=Standing.FOLLOWS,
+        why="",
+        messages=messages,
+        recalled=tuple(memory.number for memory in memories),
     )
     return msgspec.structs.replace(found, **_compared(lookup, sent, messages))
 
 
 class _Past:
-    """What one persona has lived through, read from its own events and those that all share.
-
-    `formed` are its memories by content number, those that it has forgotten since included.
-    """
+    """What one persona has lived through, read from its own events and those that all share."""
 
     def __init__(self, lookup: Lookup, header: Header, persona: Persona) -> None:
         self._lookup = lookup
         self._carried = Carried(header, {persona.id: persona})
         self._persona = persona.id
-        self.formed: dict[int, Memory] = {}
 
     def job(self, outcome: Event, turn: Turn | TurnNotTaken) -> TurnJob | str:
         """Make the job of a turn again, once; or say what is missing for it."""
@@ -155,15 +160,7 @@ class _Past:
 
     def _before(self, span: Span) -> Iterator[Event]:
         wanted = Wanted(persona=self._persona, besides=_STEPS)
-        for event in self._lookup.events(Span(0, span.first - 1), wanted):
-            if isinstance(event.payload, MemoryFormed) and event.content is not None:
-                self.formed[event.content] = event.payload.memory
-            yield event
-
-
-def _bare(memory: Memory) -> Memory:
-    """Strip a memory of what its own event does not say of it."""
-    return msgspec.structs.replace(memory, vector=b"", number=-1)
+        return self._lookup.events(Span(0, span.first - 1), wanted)
 
 
 def _delta(lookup: Lookup, span: Span, tick: int, shown: Presentation) -> WorldDelta:

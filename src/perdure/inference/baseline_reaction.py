@@ -73,13 +73,11 @@ class Regard(NamedTuple):
 def regarded(rule: BaselineRule, facts: PersonaFacts, lean: str | None, seed: int) -> Regard | None:
     """Choose the message with the strongest pull; None if none is shown. By chance among equals."""
     regards = [_regard(rule, facts, lean, place, seed) for place in range(len(facts.messages))]
-    if len(regards) < 2:  # noqa: PLR2004 - no two to choose from
-        return regards[0] if regards else None
-
-    def order(regard: Regard) -> tuple[float, float]:
-        return -abs(regard.pull), Stream(str(seed), 0, "baseline:order", regard.number).uniform()
-
-    return min(regards, key=order)
+    strength = max((abs(regard.pull) for regard in regards), default=0.0)
+    strongest = [regard for regard in regards if abs(regard.pull) == strength]
+    if len(strongest) > 1:
+        return Stream(str(seed), 0, "baseline:order").choice(strongest)
+    return strongest[0] if strongest else None
 
 
 def pull_of(

@@ -54,7 +54,7 @@ def weigh(rule: BaselineRule, facts: PersonaFacts, choices: Sequence[str], seed:
         known["what I have been told"] = persuaded
     utilities = {
         choice: math.fsum(part.get(choice, 0.0) for part in known.values())
-        + rule.noise * Stream(str(seed), 0, "baseline", choice).normal()
+        + _noise(rule, seed, choice)
         for choice in choices
     }
     return Weighed(utilities=utilities, terms=tuple(known), unknown=len(parts) - _count(parts))
@@ -85,6 +85,12 @@ def speaks_for(rule: BaselineRule, effects: Mapping[str, float], choice: str) ->
     """Say how much effects on choices favour one of them, against the best of the others."""
     others = [effects.get(other, 0.0) for other in rule_choices(rule) if other != choice]
     return effects.get(choice, 0.0) - max(others, default=0.0)
+
+
+def _noise(rule: BaselineRule, seed: int, choice: str) -> float:
+    if not rule.noise:
+        return 0.0
+    return rule.noise * Stream(str(seed), 0, "baseline", choice).normal()
 
 
 def _nearness(

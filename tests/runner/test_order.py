@@ -316,7 +316,9 @@ def test_what_was_live_at_a_kill_goes_on_before_a_world_that_failed_earlier(orde
     """P5: what a record holds beyond its note is read before anything new is decided."""
     config = campaign(Budget(), seeds=SEEDS[:3], order=order, live=1)
     first, second, _ = (cell.entry.world_id for cell in expand(config.study, config.population))
-    parts = OwnParts(config, world=lambda h: FailsAtTwo() if h.world_id == first else ChannelWorld())
+    parts = OwnParts(
+        config, world=lambda h: FailsAtTwo() if h.world_id == first else ChannelWorld()
+    )
     model = Unwitnessed(every=10_000)
     run_in_memory(config, model, parts=parts, before=model.watch, calls=model.calls)
     alive = [

@@ -1,4 +1,4 @@
-"""The survey room and the campaign show what is scheduled, to whom the plan lets it, and count truly."""
+"""Survey room and campaign show what is scheduled, to whom the plan lets it, and count truly."""
 
 from __future__ import annotations
 

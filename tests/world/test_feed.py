@@ -191,7 +191,7 @@ def test_hot_goes_by_votes_and_age() -> None:
             if persona not in on(seen, "feed")
         ]
         assert fresh
-        assert {tuple(shown)[0] for shown in fresh} == {first}
+        assert {shown[0] for shown in fresh} == {first}
 
 
 def test_messages_of_one_tick_are_in_a_lot_of_their_own_and_not_by_author() -> None:

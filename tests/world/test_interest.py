@@ -28,7 +28,7 @@ from perdure.records.request import FailureCause
 from perdure.testing.contracts import example_header
 from perdure.world import ChannelWorld
 from perdure.world.interest import profile
-from perdure.world.meanings import Meanings
+from perdure.world.meanings import ONE, Meanings
 
 BY_INTEREST = msgspec.structs.replace(FEED, ranking=Ranking.INTEREST)
 C1, C2 = "The harbour will be rebuilt.", "Rents will be frozen."
@@ -161,7 +161,7 @@ def test_a_profile_never_tells_the_held_out_outcome() -> None:
     )
 )
 def test_likeness_is_the_cosine_and_exact_in_any_order(vectors: list[list[float]]) -> None:
-    """It is the cosine to six decimals, and no order of adding up makes another of it."""
+    """It is the cosine in whole steps, and no order of adding up makes another of it."""
     meanings, turned = Meanings(), Meanings()
     names = [str(number) for number in range(len(vectors))]
     for name, vector in zip(names, vectors, strict=True):
@@ -170,7 +170,8 @@ def test_likeness_is_the_cosine_and_exact_in_any_order(vectors: list[list[float]
     found = meanings.likeness(meanings.rows(names), meanings.rows(names))
     rows = np.asarray(vectors, dtype=np.float64)
     rows /= np.sqrt((rows * rows).sum(axis=1, keepdims=True))
-    assert found == pytest.approx(rows @ rows.T, abs=5e-6)
+    assert found / ONE == pytest.approx(rows @ rows.T, abs=5e-6)
+    assert (found == np.rint(found)).all()
     assert (found == turned.likeness(turned.rows(names), turned.rows(names))).all()
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 # A unit vector in these steps times another is below 2**41 in every partial sum: exact in a float.
 _STEPS = float(1 << 20)
-_DECIMALS = 6
+ONE = _STEPS * _STEPS
 
 Rows = NDArray[np.float64]
 _Kept = NDArray[np.float32]
@@ -52,11 +52,12 @@ class Meanings:
 
     @staticmethod
     def likeness(ones: Rows, others: Rows) -> Rows:
-        """Give the cosine of each of some vectors to each of some others, to six decimals.
+        """Give the cosine of each of some vectors to each of some others, in whole steps, exact.
 
-        The shape is (ones, others).
+        A cosine of 1 is `ONE` steps. The shape is (ones, others).
         """
-        return np.round(ones @ others.T / (_STEPS * _STEPS), _DECIMALS)
+        likeness: Rows = ones @ others.T
+        return likeness
 
     @staticmethod
     def best(scores: Rows, count: int) -> list[int]:

@@ -200,6 +200,59 @@ scenarios:
 
 `perdure plan` lists every world that comes of it; see [sweeps](sweeps.md).
 
+## Reactions by a rule
+
+Where something can be done about what is shown, a baseline reacts by its rule, as a model of one
+person. It sees what the messages say, what others did with them as far as that is shown, and how
+close it is to who says them. It knows nothing of channels, ranking, communities or spreading: what
+comes about among many people comes about in the world.
+
+- **What pulls.** A message pulls towards its claim or away from it, by
+
+  `side * (1 + social_proof * log2(1 + approvals)) * (1 + tie * strength) + motivation * liking`
+
+  `side` is 1 for a claim itself and for who agrees with it, -1 for who disagrees, 0 for who takes
+  no side. `approvals` are the `like`, `up`, `repost` and `tell` that are seen, less the `dislike`
+  and `down`, and no fewer than none. `strength` is that of the persona's tie to who says it.
+  `liking` is what the rule's `claims` say that the claim adds to the choice that the persona leans
+  to, less what it adds to the best of the others; it is 0 for a persona that leans nowhere. Seeded
+  noise comes on top (`reactions.noise`).
+- **Which message.** The one with the strongest pull, either way. Of equal ones chance decides, and
+  not their order.
+- **What is said.** To a question about the rule's own choices, the persona's choice. To any other
+  closed question whether it agrees with the claim of that message: the choice `agree` or the first
+  one if it pulls towards the claim, `disagree` or the last one if it pulls away.
+- **What is done.** The strength of the pull, either way, is held against the thresholds below.
+  Who agrees with the message approves of it, answers, passes it on, follows who wrote it (without a
+  tie to them), posts. Who disagrees disapproves, answers, posts. Of what is reached and can be done
+  there, the highest threshold counts. Actions with other names than those below are never taken.
+- **What is believed.** A pull of 1 moves the belief in the claim by `persuasion` steps, two at most
+  at once, and not beyond the ends of its scale. What a claim adds to choices counts by the belief
+  in it: not at all at the lowest, once for who is unsure, twice at the highest.
+
+## Vectors
+
+Ranking by interest, and an agent's memory, can go by what texts have in common. For that a study
+names a model that gives texts their vectors; without one, nothing has a vector.
+
+```yaml
+models:
+  speaks: {{provider: http, model: some-model-2026-01-01, base_url: "https://example.org/v1"}}
+  words: {{provider: baseline}}
+roles: {{tier_a: speaks, embed: words}}
+```
+
+- **A baseline** needs no rule to give vectors, and no network. It hashes the words of a text into
+  256 numbers: two texts are near each other as far as they use the same words. That is overlap of
+  words, not meaning. Texts without any word have one vector of their own, near to no other; no
+  vector is all zeros.
+- **An `http` model** is asked at `/embeddings` below its `base_url`. Its address and its `key_env`
+  are in the study: flags such as `--base-url` are for the models that speak. Write its price with
+  `output: 0`, or leave it out where the address tells it.
+- **A `local` model** gives no vectors, and is refused.
+- `--model` leaves `embed` as it is. A model that serves `embed` alone is not what `--model http` or
+  `--model baseline` means.
+
 ## Keys
 """
 

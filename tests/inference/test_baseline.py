@@ -5,15 +5,25 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import msgspec
 import pytest
 
 from perdure.elicitation import score
-from perdure.inference.baseline import NOTICE, BaselineProvider, agreement, answer, leading, weigh
+from perdure.inference.baseline import NOTICE, BaselineProvider, answer
+from perdure.inference.baseline_utility import agreement, leading, weigh
 from perdure.records.baseline_rule import BaselineRule, Distance, Identification
 from perdure.records.facts import PersonaFacts
 from perdure.records.outcome import UnscorableCause
 from perdure.records.persona import Choice
-from perdure.records.request import ChatRequest, EmbedRequest, Failure, FailureCause, Reply
+from perdure.records.reaction import Action
+from perdure.records.request import (
+    ChatRequest,
+    EmbedRequest,
+    Failure,
+    FailureCause,
+    Reply,
+    Vectors,
+)
 from perdure.records.scenario import Question
 from perdure.records.usage import Usage
 
@@ -204,8 +214,76 @@ def test_without_what_the_rule_needs_the_call_fails(about: PersonaFacts | None) 
     assert outcome == Failure(cause=FailureCause.FACTS_MISSING)
 
 
-def test_a_call_uses_no_tokens_and_embeds_nothing() -> None:
-    """Usage is known and zero; an embedding is unsupported, not made up."""
+def test_a_claim_counts_by_the_belief_in_it() -> None:
+    """Not at all for who does not believe it, twice for who does, as ever for who is unsure."""
+    before = weigh(RULE, facts(), ("north", "south"), 1).utilities["south"]
+    added = [
+        weigh(RULE, facts(shown=("taxes",), beliefs={"taxes": steps}), ("north", "south"), 1)
+        for steps in (-9, -3, 0, 3, 9)
+    ]
+    assert [one.utilities["south"] - before for one in added] == pytest.approx([0, 0, 1, 2, 2])
+    unsure = [
+        said(RULE, facts(shown=("taxes",), beliefs=beliefs)) for beliefs in ({}, {"taxes": 0})
+    ]
+    assert unsure[0] == unsure[1]
+
+
+def test_a_belief_can_turn_a_vote() -> None:
+    """The same person, told the same: who believes it votes otherwise."""
+    rule = BaselineRule(distance=DISTANCE, claims={"taxes": {"south": 3.0}})
+    choices = [
+        score(said(rule, facts(remembered=("taxes",), beliefs={"taxes": steps})), VOTE).choice
+        for steps in (0, 3)
+    ]
+    assert choices == ["north", "south"]
+
+
+def test_a_summary_says_what_is_believed_and_what_is_doubted() -> None:
+    """A reflection names the beliefs, and is as it ever was where there are none."""
+    plain = facts(question=None, remembered=("schools", "taxes"))
+    unsure = msgspec.structs.replace(plain, beliefs={"schools": 0})
+    assert said(RULE, unsure) == said(RULE, plain)
+    held = msgspec.structs.replace(plain, beliefs={"schools": 2, "taxes": -1})
+    assert "I believe schools. I doubt taxes." in said(RULE, held)
+
+
+PARTY = Question(
+    id="probe:party",
+    text="With whom do you side?",
+    choices=tuple(
+        Choice(id=code, label=label)
+        for code, label in (("0", "strong north"), ("3", "nobody"), ("6", "strong south"))
+    ),
+)
+
+
+@pytest.mark.parametrize(("value", "code"), [(0, "0"), (3, "3"), (6.0, "6"), ("6", "6")], ids=str)
+def test_a_probe_is_answered_with_what_one_is(value: object, code: str) -> None:
+    """A question about an attribute of one's own is answered by its code's label, and scored so."""
+    text = said(RULE, facts({"party": value}, question=PARTY, actions=(Action(name="like"),)))
+    assert score(text, PARTY).choice == code
+    assert text.endswith(NOTICE)
+    assert text == said(BaselineRule(noise=9.0), facts({"party": value}, question=PARTY), 7)
+
+
+@pytest.mark.parametrize("attributes", [{"self": 3}, {"party": 5}, {"party": 0.5}])
+def test_a_probe_of_what_one_does_not_know_of_oneself_fails(attributes: dict[str, Any]) -> None:
+    """No attribute, or no choice that it is: the call fails, and nothing is made up."""
+    assert answer(RULE, facts(attributes, question=PARTY), 1) is None
+
+
+def test_without_a_rule_it_gives_vectors_and_does_not_speak() -> None:
+    """A baseline that serves embeddings alone refuses to answer for anybody."""
+    provider = BaselineProvider()
+    request = ChatRequest(role="tier_a", messages=(), tokens_max=20, facts=facts())
+    spoken = asyncio.run(provider.chat(request, 1.0))
+    assert spoken == Failure(cause=FailureCause.UNSUPPORTED)
+    vectors = asyncio.run(provider.embed(EmbedRequest(role="embed", texts=("a",)), 1.0))
+    assert isinstance(vectors, Vectors)
+
+
+def test_a_call_uses_no_tokens() -> None:
+    """Usage is known and zero, of a reply and of vectors."""
     provider = BaselineProvider(RULE)
     request = ChatRequest(role="tier_a", messages=(), tokens_max=20, facts=facts())
 
@@ -219,4 +297,5 @@ def test_a_call_uses_no_tokens_and_embeds_nothing() -> None:
     reply, vectors = asyncio.run(use())
     assert isinstance(reply, Reply)
     assert (reply.served, reply.usage) == ("baseline", Usage())
-    assert vectors == Failure(cause=FailureCause.UNSUPPORTED)
+    assert isinstance(vectors, Vectors)
+    assert (vectors.served, vectors.usage, len(vectors.vectors)) == ("baseline", Usage(), 1)

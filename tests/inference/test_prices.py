@@ -22,7 +22,7 @@ from perdure.records.budget import Budget
 from perdure.records.scenario import ModelPin
 from perdure.records.study import Endpoint, ModelSpec, Study
 from perdure.records.usage import Price, PriceSource, PriceTier, Usage
-from perdure.study.pricing import amount_of
+from perdure.study.pricing import amount_of, most_for
 
 NOW = datetime(2026, 11, 29, 12, 0, tzinfo=UTC)
 TABLE = PriceTable(NOW.timestamp())
@@ -105,6 +105,32 @@ def test_what_cannot_be_priced_by_its_tokens_is_said_to_be_so(model: str, says: 
     assert isinstance(found, str)
     assert says in found
     assert len(found) < 300
+
+
+@pytest.mark.parametrize(
+    ("model", "fresh"), [("text-embedding-3-small", 20_000_000), ("gpt-4o-mini", 150_000_000)]
+)
+def test_a_model_for_vectors_needs_no_price_for_what_it_says(model: str, fresh: int) -> None:
+    """Where it only gives vectors, a price for text in is enough, by address and by name."""
+    found = entry_of(TABLE.by_address(OPENAI, model, speaks=False))
+    assert found == entry_of(TABLE.by_entry(f"openai/{model}", speaks=False))
+    assert found.price.input_fresh == fresh
+    assert isinstance(TABLE.by_address(OPENAI, "whisper-1", speaks=False), str)
+
+
+def test_each_role_has_the_price_that_it_needs() -> None:
+    """One model in two roles: priced where it gives vectors, refused where it is to speak."""
+    spec = ModelSpec(
+        pin=ModelPin(provider="http", model="text-embedding-3-small"),
+        endpoint=Endpoint(base_url=OPENAI),
+    )
+    study = msgspec.structs.replace(town(1).study, models={"tier_a": spec, "embed": spec})
+    found = priced(study, now_s=NOW.timestamp())
+    assert found.unpriced.keys() == {"tier_a"}
+    price = found.study.models["embed"].price
+    assert price is not None
+    assert amount_of(Usage(input_fresh=1_000), price) == 20_000
+    assert most_for(Usage(input_fresh=1_000), price) == 20_000
 
 
 def test_a_named_price_is_looked_up_by_its_exact_provider() -> None:

@@ -67,24 +67,27 @@ class PriceTable:
         self._data = DataSnapshot(providers=self._providers, from_auto_update=False)
         self._version = metadata.version(TABLE)
 
-    def by_entry(self, entry: str) -> Entry | str:
-        """Look up `provider/model`; or say in a sentence why there is no price."""
+    def by_entry(self, entry: str, *, speaks: bool = True) -> Entry | str:
+        """Look up `provider/model`; or say in a sentence why there is no price.
+
+        A model that only gives vectors, and does not speak, needs no price for what it says.
+        """
         provider_id, _, model = entry.partition("/")
         for provider in self._providers:
             if provider.id == provider_id:
-                return self._priced(provider, model)
+                return self._priced(provider, model, speaks=speaks)
         near = nearest(provider_id, [provider.id for provider in self._providers])
         return (
             f"`price_as` names the provider `{_short(provider_id)}`, which {TABLE} "
             f"{self._version} does not have." + (f" It has `{near}`." if near else "")
         )
 
-    def by_address(self, base_url: str, model: str) -> Entry | str:
+    def by_address(self, base_url: str, model: str, *, speaks: bool = True) -> Entry | str:
         """Look up the model of whoever answers at an address; or say why there is no price."""
         provider = self._at(base_url)
         if provider is None:
             return f"Nobody whose prices {TABLE} {self._version} has answers at {base_url}."
-        return self._priced(provider, model)
+        return self._priced(provider, model, speaks=speaks)
 
     def _at(self, base_url: str) -> Provider | None:
         """Find who answers at an address: by scheme and whole host, on the usual port."""
@@ -101,7 +104,7 @@ class PriceTable:
                 return provider
         return None
 
-    def _priced(self, provider: Provider, name: str) -> Entry | str:
+    def _priced(self, provider: Provider, name: str, *, speaks: bool) -> Entry | str:
         called = f"{provider.id}/{_short(name)}"
         try:
             _, model = self._data.find_provider_model(name, provider, None, None)
@@ -110,7 +113,7 @@ class PriceTable:
         if _SEARCHES.search(name.lower()) or _SEARCHES.search(model.id.lower()):
             return f"{called} searches the web, and bills that beside its tokens."
         at_times = [model.get_prices(moment) for moment in _moments(model, self._now)]
-        lacking = _not_by_tokens(at_times)
+        lacking = _not_by_tokens(at_times, speaks=speaks)
         if lacking:
             return f"{TABLE} {self._version} has {called} {lacking}."
         source = PriceSource(table=TABLE, version=self._version, entry=f"{provider.id}/{model.id}")
@@ -140,15 +143,16 @@ def _on(day: date, moment: time) -> datetime:
     return datetime.combine(day, moment if moment.tzinfo else moment.replace(tzinfo=UTC))
 
 
-def _not_by_tokens(prices: Iterable[ModelPrice]) -> str:
+def _not_by_tokens(prices: Iterable[ModelPrice], *, speaks: bool) -> str:
     """Say what is missing for a call to be priced by its tokens; nothing if nothing is."""
     for price in prices:
         given = {key for key, value in vars(price).items() if value is not None}
         if "requests_kcount" in given:
             return "by the request too"
-        if not {"input_mtok", "output_mtok"} <= given:
+        if not ({"input_mtok", "output_mtok"} if speaks else {"input_mtok"}) <= given:
             kinds = ", ".join(sorted(given)) or "nothing"
-            return f"without a price for text in and out (but for {kinds})"
+            text = "text in and out" if speaks else "text in"
+            return f"without a price for {text} (but for {kinds})"
     return ""
 
 

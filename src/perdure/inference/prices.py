@@ -16,6 +16,7 @@ from perdure.base.errors import Problem
 from perdure.records.study import ModelSpec, Study
 from perdure.study.findings import quoted
 from perdure.study.pricing import price_of
+from perdure.study.read_models import EMBED
 
 if TYPE_CHECKING:
     from perdure.inference.price_table import PriceTable
@@ -84,7 +85,7 @@ def priced(study: Study, *, now_s: float, begun: Study | None = None) -> Priced:
             from perdure.inference.price_table import PriceTable  # noqa: PLC0415 - a second
 
             table = PriceTable(now_s)
-        found = _looked_up(table, spec, study.currency)
+        found = _looked_up(table, spec, study.currency, speaks=role != EMBED)
         if isinstance(found, str):
             unpriced[role] = found
         else:
@@ -108,11 +109,13 @@ def _kept(then: ModelSpec | None, now: ModelSpec) -> ModelSpec | None:
     return msgspec.structs.replace(now, price=then.price, price_source=then.price_source)
 
 
-def _looked_up(table: PriceTable, spec: ModelSpec, currency: str) -> ModelSpec | str:
+def _looked_up(
+    table: PriceTable, spec: ModelSpec, currency: str, *, speaks: bool
+) -> ModelSpec | str:
     if spec.price_as:
-        found = table.by_entry(spec.price_as)
+        found = table.by_entry(spec.price_as, speaks=speaks)
     else:
-        found = table.by_address(spec.endpoint.base_url, spec.pin.model)
+        found = table.by_address(spec.endpoint.base_url, spec.pin.model, speaks=speaks)
     if isinstance(found, str):
         return found
     if currency != TABLE_CURRENCY:

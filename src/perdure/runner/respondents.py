@@ -52,7 +52,6 @@ def provider_for(spec: ModelSpec, currency: str) -> Provider:
         case "baseline":
             from perdure.inference.baseline import BaselineProvider  # noqa: PLC0415 - only if used
 
-            assert spec.pin.rule is not None, "a study's baseline declares its rule"
             return BaselineProvider(spec.pin.rule)
         case "http":
             from perdure.inference.http import HttpProvider, HttpSettings  # noqa: PLC0415

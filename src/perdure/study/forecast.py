@@ -19,6 +19,7 @@ from perdure.records.usage import Usage
 from perdure.study.identity import Cell
 from perdure.study.lengths import Lengths, lengths
 from perdure.study.pricing import amount_of, most_for, price_of
+from perdure.study.read_models import EMBED
 from perdure.study.schedule import REFLECTIONS, TURNS, Kind, Schedule
 
 DEAR = NANO
@@ -133,24 +134,23 @@ def forecast(
     counted = _count(study, cells, personas)
     calls = _calls(study, worlds, counted, costs or {})
     ticks = tuple(_tick(tick, counted[tick], calls) for tick in sorted(counted))
-    attempts = 1 + _retries(study)
     return Forecast(
         personas=personas,
         worlds=worlds,
         calls=calls,
         calls_total=sum(part.calls for part in calls),
         calls_worst=sum(part.calls_worst for part in calls),
-        attempts_worst=attempts * sum(part.calls_worst for part in calls),
+        attempts_worst=sum(_attempts_worst(study, part) for part in calls),
         tokens=sum(part.calls * (part.input_tokens + part.output_tokens) for part in calls),
         tokens_worst=sum(
-            attempts * part.calls_worst * (part.input_tokens_worst + part.output_tokens_worst)
+            _attempts_worst(study, part) * (part.input_tokens_worst + part.output_tokens_worst)
             for part in calls
         ),
         widest_tick=max((math.ceil(tick.turns) for tick in ticks), default=0),
         currency=study.currency,
         ticks=ticks,
         cost=_sum(_times(part.typical_cost, part.calls) for part in calls),
-        cost_worst=_sum(_times(part.worst_cost, attempts * part.calls_worst) for part in calls),
+        cost_worst=_sum(_times(part.worst_cost, _attempts_worst(study, part)) for part in calls),
         seconds=_seconds(study, ticks, pace),
         seconds_worst=_seconds_worst(study, ticks),
         own_parts=_own_parts(study),
@@ -230,9 +230,9 @@ def _calls(
             calls=expected[kind],
             calls_worst=most[kind],
             input_tokens=sizes[kind][0],
-            output_tokens=_output(study),
+            output_tokens=_output(study, kind),
             input_tokens_worst=sizes[kind][1],
-            output_tokens_worst=study.agent.answer_tokens_max,
+            output_tokens_worst=_output_worst(study, kind),
             typical_cost=measured.get(kind, costs[kind][0]),
             worst_cost=costs[kind][1],
         )
@@ -262,14 +262,20 @@ def _sizes(sizes: Lengths) -> dict[Kind, tuple[int, int]]:
     }
 
 
-def _output(study: Study) -> int:
-    return max(study.agent.answer_tokens_max // 2, 1)
+def _output(study: Study, kind: Kind) -> int:
+    most = _output_worst(study, kind)
+    return most // 2 or most
+
+
+def _output_worst(study: Study, kind: Kind) -> int:
+    """Say how many tokens a call says at most. A call for vectors says nothing."""
+    return 0 if kind[0] == EMBED else study.agent.answer_tokens_max
 
 
 def _priced(study: Study, kind: Kind, size: tuple[int, int]) -> tuple[int | None, int | None]:
     price = price_of(study.models[kind[0]])
-    typical = Usage(input_fresh=size[0], output=_output(study))
-    worst = Usage(input_fresh=size[1], output=study.agent.answer_tokens_max)
+    typical = Usage(input_fresh=size[0], output=_output(study, kind))
+    worst = Usage(input_fresh=size[1], output=_output_worst(study, kind))
     return amount_of(typical, price), most_for(worst, price)
 
 
@@ -286,10 +292,10 @@ def _world(cell: Cell, personas: int) -> WorldForecast:
     )
 
 
-def _retries(study: Study) -> int:
-    """Say how often a call is tried again. The limits of the first model hold for the whole run."""
-    first = _first(study)
-    return first.endpoint.retries_max if _is_sent(first) else 0
+def _attempts_worst(study: Study, part: CallForecast) -> int:
+    """Count the attempts at most. The limits of the first model hold for the whole run."""
+    retries = _first(study).endpoint.retries_max if _is_sent(study.models[part.role]) else 0
+    return (1 + retries) * part.calls_worst
 
 
 def _first(study: Study) -> ModelSpec:
@@ -329,7 +335,9 @@ def _seconds(study: Study, ticks: tuple[TickForecast, ...], pace: Pace | None) -
 
 def _seconds_worst(study: Study, ticks: tuple[TickForecast, ...]) -> float | None:
     """Say how long the ticks can take, if every call takes all the time that it may."""
-    if not all(_is_sent(spec) for spec in study.models.values()):
+    spoken = [spec for role, spec in study.models.items() if role != EMBED]
+    # Vectors that are made here take no time; what speaks here takes as long as the machine does.
+    if not all(_is_sent(spec) for spec in spoken):
         return None
     endpoint = _first(study).endpoint
     rounds = sum(math.ceil(tick.calls_worst / endpoint.concurrency_max) for tick in ticks)

@@ -53,7 +53,8 @@ def examine(path: str | Path) -> Examined:
 def settle(examined: Examined, overrides: Overrides) -> Study:
     """Make the frozen study of a file in which nothing was found, with the flags applied.
 
-    `models` of the result maps each role (`tier_a`, `tier_b`) to the model that serves it.
+    `models` of the result maps each role (`tier_a`, `tier_b`, and `embed` if the study has one) to
+    the model that serves it.
 
     Raises:
         InvalidStudyError: something was found.

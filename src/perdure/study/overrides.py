@@ -16,12 +16,14 @@ from perdure.study.findings import quoted, suggestion
 from perdure.study.money_flags import price_as_given, price_given
 from perdure.study.read_models import (
     BASELINE,
+    EMBED,
     HTTP,
     LOCAL,
     LOCAL_ENDPOINT,
     LOCAL_MODEL,
     LOCAL_SHA256,
     floating,
+    serves_only_vectors,
 )
 
 _WEIGHTS_BYTES_MAX = 1 << 40
@@ -82,28 +84,42 @@ def drawn(population: PopulationSpec, overrides: Overrides) -> PopulationSpec:
 def chosen(
     models: dict[str, ModelSpec], roles: dict[str, str], overrides: Overrides
 ) -> dict[str, ModelSpec]:
-    """Choose the model of each role, with the flags applied.
+    """Choose the model of each role, with the flags applied to those that speak.
+
+    The model that gives vectors, if there is one, stays the study's own: another one would put
+    other texts near each other, whoever speaks.
 
     Raises:
         UsageError: a flag names no model, does not fit the chosen one, or one is missing.
 
     """
+    speaking = {role: name for role, name in roles.items() if role != EMBED}
     if overrides.model:
-        spec = _named(models, overrides.model)
-        picked = dict.fromkeys(roles, spec)
+        spec = _named(models, roles, overrides.model)
+        picked = dict.fromkeys(speaking, spec)
     else:
-        picked = {role: models[name] for role, name in roles.items()}
+        picked = {role: models[name] for role, name in speaking.items()}
     changed = {role: _applied(spec, overrides) for role, spec in picked.items()}
     _check_used(changed, overrides)
     for spec in changed.values():
         _check_complete(spec)
-    return changed
+    return {**changed, EMBED: models[roles[EMBED]]} if EMBED in roles else changed
 
 
-def _named(models: dict[str, ModelSpec], name: str) -> ModelSpec:
+def _named(models: dict[str, ModelSpec], roles: dict[str, str], name: str) -> ModelSpec:
     if name in models:
+        if models[name].pin.provider == BASELINE and models[name].pin.rule is None:
+            raise UsageError(
+                f"--model {quoted(name)} is a baseline without a rule.",
+                remedy="Write `rule:` in the study, or choose a model that speaks.",
+            )
         return models[name]
-    of_provider = [spec for spec in models.values() if spec.pin.provider == name]
+    # A model for vectors is none that could have been meant to speak.
+    of_provider = [
+        spec
+        for key, spec in models.items()
+        if spec.pin.provider == name and not serves_only_vectors(key, roles)
+    ]
     if len(of_provider) == 1:
         return of_provider[0]
     if name == HTTP:

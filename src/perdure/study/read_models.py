@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeVar
 
-from perdure.records.baseline_rule import BaselineRule, Distance, Identification
+from perdure.records.baseline_rule import BaselineRule, Distance, Identification, Reactions
 from perdure.records.persona import Ontology
 from perdure.records.scenario import ModelPin, Question
 from perdure.records.study import Endpoint, ModelSpec
@@ -20,6 +20,8 @@ T = TypeVar("T")
 BASELINE = "baseline"
 HTTP = "http"
 LOCAL = "local"
+# The role of the model that gives vectors; those of all other roles speak.
+EMBED = "embed"
 LOCAL_MODEL = "smollm2-135m-instruct"
 # The packaged weights; `inference/local` checks the file against it.
 LOCAL_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
@@ -69,19 +71,80 @@ def read_models(study: Section, names: RuleNames) -> dict[str, ModelSpec]:
 
 
 def read_roles(study: Section, models: dict[str, ModelSpec]) -> dict[str, str]:
-    """Read which model serves which role: both the first one, unless the study says otherwise."""
+    """Read which model serves which role, and check that it can.
+
+    The first model speaks in both tiers unless the study says otherwise. `embed` is a role only if
+    the study names a model for it.
+    """
     if not models:
         return {}
+    roles = _roles(study, models)
+    sections = {named.key: named.value for named in study.get(schema.MODELS)}
+    _check_rules(study, sections, roles)
+    if (embeds := roles.get(EMBED, "")) in models:
+        _check_embeds(study.get(schema.ROLES), sections[embeds])
+    return roles
+
+
+def serves_only_vectors(name: str, roles: dict[str, str]) -> bool:
+    """Say whether a model gives vectors and speaks in no role."""
+    return {role for role, served_by in roles.items() if served_by == name} == {EMBED}
+
+
+def require_vectors(study: Section, line: int, what: str) -> None:
+    """Note, at a line, that something wants vectors in a study in which no model gives any.
+
+    `what` is the beginning of that sentence: "The feed ranks by interest".
+    """
+    # One that is named but cannot be used is told of where it is named.
+    if not study.get(schema.ROLES).present(schema.EMBED):
+        wrong = f"{what}, and the study has no model that gives vectors."
+        remedy = "Name one as `embed` in `roles`; a model with `provider: baseline` will do."
+        study.found.add(line, wrong, remedy)
+
+
+def _roles(study: Section, models: dict[str, ModelSpec]) -> dict[str, str]:
     if not study.has(schema.ROLES):
         return dict.fromkeys(("tier_a", "tier_b"), next(iter(models)))
     section = study.get(schema.ROLES)
-    for field in (schema.TIER_A, schema.TIER_B):
+    for field in (schema.TIER_A, schema.TIER_B, schema.EMBED):
         name = section.get(field)
         if section.has(field) and name not in models:
             wrong = f"The model {quoted(name)} is not among the models."
             section.wrong(field, wrong, suggestion(name, models))
-    tier_a = section.get(schema.TIER_A)
-    return {"tier_a": tier_a, "tier_b": section.get(schema.TIER_B) or tier_a}
+    tier_a, embed = section.get(schema.TIER_A), section.get(schema.EMBED)
+    roles = {"tier_a": tier_a, "tier_b": section.get(schema.TIER_B) or tier_a}
+    return {**roles, EMBED: embed} if section.present(schema.EMBED) else roles
+
+
+def _check_rules(study: Section, models: dict[str, Section], roles: dict[str, str]) -> None:
+    """Refuse a baseline that has no rule to speak by."""
+    # A name for `embed` that is misspelt is one mistake, not a second one for what it was to be.
+    is_misspelt = EMBED in roles and roles[EMBED] not in models
+    for name, section in models.items():
+        speaks = name in {served_by for role, served_by in roles.items() if role != EMBED}
+        is_excused = serves_only_vectors(name, roles) or (is_misspelt and not speaks)
+        is_baseline = section.get(schema.PROVIDER) == BASELINE and section.has(schema.PROVIDER)
+        if is_baseline and not section.present(schema.RULE) and not is_excused:
+            wrong = f"`{section.trail}` is a baseline without a rule."
+            remedy = "Write `rule:`; it answers by a declared rule only."
+            study.found.add(section.line_of(schema.PROVIDER), wrong, remedy)
+
+
+def _check_embeds(roles: Section, model: Section) -> None:
+    """Refuse a model for vectors that gives none, or that lacks what no flag can give it."""
+    if not model.has(schema.PROVIDER):
+        return
+    provider = model.get(schema.PROVIDER)
+    if provider == LOCAL:
+        wrong = f"`{model.trail}` gives no vectors: the provider `{LOCAL}` only speaks."
+        remedy = f"Name a model with the provider `{HTTP}` or `{BASELINE}`."
+        roles.wrong(schema.EMBED, wrong, remedy)
+    for field in (schema.BASE_URL, schema.MODEL):
+        if provider == HTTP and not model.present(field):
+            wrong = f"`{model.trail}` gives the vectors and has no `{field.key}`."
+            remedy = f"Write `{field.key}:` there; flags are for the models that speak."
+            model.wrong(schema.PROVIDER, wrong, remedy)
 
 
 def floating(model: str) -> bool:
@@ -152,9 +215,6 @@ def _check_fits(section: Section, provider: str) -> None:
     for field in prices[1:]:
         wrong = f"`{section.trail}` has a `{prices[0].key}` and a `{field.key}`."
         section.wrong(field, wrong, "Keep one of them.")
-    if provider == BASELINE and not section.present(schema.RULE):
-        wrong = f"`{section.trail}` is a baseline without a rule."
-        section.wrong(schema.PROVIDER, wrong, "Write `rule:`; it answers by a declared rule only.")
 
 
 def _endpoint(section: Section) -> Endpoint:
@@ -191,6 +251,7 @@ def _price(model: Section, field: Field[Section]) -> Price | None:
 def _rule(section: Section, names: RuleNames) -> BaselineRule:
     distance = section.get(schema.DISTANCE) if section.has(schema.DISTANCE) else None
     leaning = section.get(schema.IDENTIFICATION) if section.has(schema.IDENTIFICATION) else None
+    reactions = section.get(schema.REACTIONS) if section.has(schema.REACTIONS) else None
     effects = section.get(schema.CLAIM_EFFECTS)
     for effect in effects:
         _check(section, effect.line, effect.key, "claim", names.claims)
@@ -205,7 +266,24 @@ def _rule(section: Section, names: RuleNames) -> BaselineRule:
         social_proof=section.get(schema.SOCIAL_PROOF),
         noise=section.get(schema.NOISE),
         undecided=section.get(schema.UNDECIDED),
+        reactions=_reactions(reactions) if reactions is not None else None,
     )
+
+
+def _reactions(section: Section) -> Reactions | None:
+    read = Reactions(
+        approve=section.get(schema.APPROVE),
+        answer=section.get(schema.ANSWER),
+        pass_on=section.get(schema.PASS_ON),
+        follow=section.get(schema.FOLLOW),
+        post=section.get(schema.POST),
+        tie=section.get(schema.TIE_WEIGHT),
+        motivation=section.get(schema.MOTIVATION),
+        persuasion=section.get(schema.PERSUASION),
+        noise=section.get(schema.PULL_NOISE),
+    )
+    # To write the defaults out is to say nothing else: it has to hash the same.
+    return None if read == Reactions() else read
 
 
 def _distance(section: Section, names: RuleNames) -> Distance:

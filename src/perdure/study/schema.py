@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from perdure.records.baseline_rule import Reactions
 from perdure.records.budget import Ladder
 from perdure.records.channels import InterventionKind, Ranking, Scope
 from perdure.records.study import Order
@@ -826,12 +827,99 @@ UNDECIDED = Field(
     otherwise=0.0,
     default="`0`",
 )
+_STRENGTH = Number(0, 1000)
+APPROVE = Field(
+    "approve",
+    _STRENGTH,
+    "The strength of a pull from which on a message is approved of, or disapproved of by who "
+    "disagrees (`like`, `up`; `dislike`, `down`).",
+    otherwise=Reactions().approve,
+    default="`0.5`",
+)
+ANSWER = Field(
+    "answer",
+    _STRENGTH,
+    "From which on it is answered (`comment`, `reply`, `quote`).",
+    otherwise=Reactions().answer,
+    default="`1.5`",
+)
+PASS_ON = Field(
+    "pass_on",
+    _STRENGTH,
+    "From which on it is passed on, by who agrees (`repost`, `tell`).",
+    otherwise=Reactions().pass_on,
+    default="`2`",
+)
+FOLLOW = Field(
+    "follow",
+    _STRENGTH,
+    "From which on its author is followed, by who agrees and has no tie to them (`follow`).",
+    otherwise=Reactions().follow,
+    default="`3`",
+)
+POST = Field(
+    "post",
+    _STRENGTH,
+    "From which on something is posted (`post`).",
+    otherwise=Reactions().post,
+    default="`4`",
+)
+TIE_WEIGHT = Field(
+    "tie",
+    _STRENGTH,
+    "How much more somebody with a tie of strength 1 counts than a stranger.",
+    otherwise=Reactions().tie,
+    default="`1`",
+)
+MOTIVATION = Field(
+    "motivation",
+    _STRENGTH,
+    "How much it counts that a claim speaks for the choice that the persona leans to, or against "
+    "it.",
+    otherwise=Reactions().motivation,
+    default="`1`",
+)
+PERSUASION = Field(
+    "persuasion",
+    _STRENGTH,
+    "How many steps of belief a pull of 1 moves; 2 at most at once.",
+    otherwise=Reactions().persuasion,
+    default="`1`",
+)
+PULL_NOISE = Field(
+    "noise",
+    _STRENGTH,
+    "The standard deviation of the seeded noise of each message's pull.",
+    otherwise=Reactions().noise,
+    default="`0`",
+)
+REACTIONS_GROUP = Group(
+    "reactions",
+    (
+        APPROVE,
+        ANSWER,
+        PASS_ON,
+        FOLLOW,
+        POST,
+        TIE_WEIGHT,
+        MOTIVATION,
+        PERSUASION,
+        PULL_NOISE,
+    ),
+    "How a persona reacts to the message that pulls it most (see [above](#reactions-by-a-rule)). "
+    "Of the actions whose strength is reached and that its channel has, it does the last.",
+)
+REACTIONS = Field(
+    "reactions", REACTIONS_GROUP, "How a persona reacts where it can.", default="as below"
+)
 RULE_GROUP = Group(
     "rule",
-    (DISTANCE, IDENTIFICATION, CLAIM_EFFECTS, SOCIAL_PROOF, NOISE, UNDECIDED),
+    (DISTANCE, IDENTIFICATION, CLAIM_EFFECTS, SOCIAL_PROOF, NOISE, UNDECIDED, REACTIONS),
     "The declared rule by which the baseline answers: the sum of its parts, highest choice wins.",
 )
-RULE = Field("rule", RULE_GROUP, "The rule (`baseline`, where it must be there).")
+RULE = Field(
+    "rule", RULE_GROUP, "The rule (`baseline`, where it must be there unless it serves `embed`)."
+)
 MODEL_GROUP = Group(
     "model",
     (
@@ -852,8 +940,19 @@ MODEL_GROUP = Group(
 )
 TIER_A = Field("tier_a", Name(), "The model for the bulk of the calls.", required=True)
 TIER_B = Field("tier_b", Name(), "The model for reflections.", default="the same as `tier_a`")
+EMBED = Field(
+    "embed",
+    Name(),
+    "The model that gives texts their vectors: an `http` model with its address, or a `baseline`, "
+    "which needs no rule for it (see [above](#vectors)).",
+    otherwise="",
+    default="no vectors",
+)
 ROLES_GROUP = Group(
-    "roles", (TIER_A, TIER_B), "Which model serves which role; `--model` overrides both."
+    "roles",
+    (TIER_A, TIER_B, EMBED),
+    "Which model serves which role. `--model` and the flags beside it are for those that speak, "
+    "and leave `embed` as it is.",
 )
 
 # --- agent --------------------------------------------------------------------------------------
@@ -980,7 +1079,7 @@ MODELS = Field(
     "models", MapOf(Name(), MODEL_GROUP, least=1, most=100), "Models by name.", required=True
 )
 ROLES = Field(
-    "roles", ROLES_GROUP, "Which model serves which role.", default="the first model serves both"
+    "roles", ROLES_GROUP, "Which model serves which role.", default="the first model speaks"
 )
 AGENT = Field("agent", AGENT_GROUP, "How a persona works.", default="the persona agent")
 CURRENCY = Field(
@@ -1084,6 +1183,7 @@ GROUPS = (
     RULE_GROUP,
     DISTANCE_GROUP,
     IDENTIFICATION_GROUP,
+    REACTIONS_GROUP,
     ROLES_GROUP,
     AGENT_GROUP,
     BUDGET_GROUP,

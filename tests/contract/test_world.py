@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
+import msgspec
 import pytest
+from tests.support.channels import FEED, FORUM, WORD_OF_MOUTH, header_of, intervenes
 
+from perdure.records.channels import Feed, Forum, Involvement, Ranking, Scope
 from perdure.records.persona import Persona
 from perdure.records.presentation import (
     CompletedTurn,
@@ -65,6 +69,107 @@ class TestChannelWorld(WorldContract):
 
     def make_world(self) -> World:
         return ChannelWorld()
+
+
+class _Channels(WorldContract):
+    """A world of channels, in which the suite's personas react."""
+
+    def make_world(self) -> World:
+        return ChannelWorld()
+
+
+class TestFeed(_Channels):
+    """A feed keeps the contract."""
+
+    def header(self) -> Header:
+        return header_of(feed=FEED, horizon=6, activation=0.8)
+
+
+class TestFeedByLot(_Channels):
+    """A feed in a random order keeps the contract."""
+
+    def header(self) -> Header:
+        return header_of(feed=by(FEED, Ranking.RANDOM), horizon=6, activation=0.8)
+
+
+class TestFeedByTies(_Channels):
+    """A feed that goes by ties keeps the contract."""
+
+    def header(self) -> Header:
+        return header_of(feed=by(FEED, Ranking.NETWORK), horizon=6, activation=0.8)
+
+
+class TestFeedByInterest(_Channels):
+    """A feed that asks for embeddings keeps the contract."""
+
+    def header(self) -> Header:
+        return header_of(feed=by(FEED, Ranking.INTEREST), horizon=6, activation=0.8)
+
+
+class TestForum(_Channels):
+    """A forum keeps the contract."""
+
+    def header(self) -> Header:
+        return header_of(forum=FORUM, horizon=6, activation=0.8)
+
+
+class TestForumOfCommunities(_Channels):
+    """A forum for each community keeps the contract."""
+
+    def header(self) -> Header:
+        forum = msgspec.structs.replace(FORUM, scope=Scope.COMMUNITY)
+        return header_of(forum=forum, horizon=6, activation=0.8)
+
+
+class TestWordOfMouth(_Channels):
+    """Word of mouth keeps the contract."""
+
+    def header(self) -> Header:
+        return header_of(word_of_mouth=WORD_OF_MOUTH, horizon=6, activation=0.6)
+
+
+class TestAllChannels(_Channels):
+    """All channels together with waves, exposures, a rhythm and interventions keep the contract."""
+
+    def header(self) -> Header:
+        return header_of(
+            feed=by(FEED, Ranking.INTEREST),
+            forum=by(FORUM, Ranking.NETWORK),
+            word_of_mouth=msgspec.structs.replace(WORD_OF_MOUTH, moved_min=1, waiting_max=2),
+            waves=(0, 5),
+            exposures={"1": ("c1", "c2"), "3": ("c2",)},
+            horizon=7,
+            rhythm=(1.0, 0.5),
+            involvement=Involvement(attribute="view", levels={"1": 0.7}),
+            interventions=(
+                intervenes(2, "rank", "feed", ranking=Ranking.HOT, ticks=2),
+                intervenes(3, "remove", "word_of_mouth", claim="c1", ticks=1),
+                intervenes(4, "promote", "forum", claim="c2"),
+                intervenes(4, "hide_counts", "feed"),
+            ),
+        )
+
+    def test_it_is_a_lively_world(self) -> None:
+        """The world that is rebuilt above is one in which everything happens."""
+        deltas = [step.delta for step in self._live()]
+        shown = [p for delta in deltas for p in delta.presentations]
+        assert {p.impression.channel for p in shown} == {
+            "survey",
+            "campaign",
+            "feed",
+            "forum",
+            "word_of_mouth",
+        }
+        kinds = {s.kind for delta in deltas for s in delta.stimuli}
+        assert {"claim", "post", "comment", "quote", "reply", "told"} <= kinds
+        assert {one.reason for delta in deltas for one in delta.dropped} >= {"no room", "removed"}
+        assert sum(len(delta.interventions) for delta in deltas) == 6
+        assert any(p.view.ties and p.view.near and p.view.threads for p in shown)
+
+
+def by(asked: Feed | Forum, ranking: Ranking) -> Any:
+    """Give a feed or a forum another ranking."""
+    return msgspec.structs.replace(asked, ranking=ranking)
 
 
 class TestRankedWorld(WorldContract):

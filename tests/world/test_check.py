@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 from perdure.records.presentation import (
@@ -16,8 +17,10 @@ from perdure.records.presentation import (
     View,
     WorldDelta,
 )
+from perdure.records.reaction import Action
 from perdure.world.check import PROBLEMS_MAX, check_delta
 
+LIKE = Action(name="like")
 S1 = Stimulus(id="s1", kind="claim", text="a")
 
 
@@ -34,6 +37,21 @@ def shows(
         question=question,
         view=View(counts={stimulus: {"likes": count} for stimulus, count in view.items()}),
     )
+
+
+def views(**view: Any) -> Presentation:
+    """Make a presentation of `old` with this view."""
+    return msgspec.structs.replace(shows("old"), view=View(**view))
+
+
+def can_do(*actions: str) -> Presentation:
+    """Make a presentation of `old` with these actions."""
+    return msgspec.structs.replace(shows("old"), actions=tuple(Action(name=one) for one in actions))
+
+
+def answers(stimulus: str) -> Stimulus:
+    """Make a stimulus that answers another."""
+    return Stimulus(id="s2", kind="reply", text="b", reply_to=stimulus)
 
 
 def anything(record: Callable[..., Any], **fields: object) -> Any:
@@ -55,6 +73,9 @@ def test_a_whole_delta_has_no_problem() -> None:
         presentations=(shows("s1", "old", s1=4), shows(channel="survey")),
     )
     assert problems(delta) == []
+    view = {"ties": {"old": 0.5}, "told_by": {"old": "p2"}, "near": ("old",)}
+    shown = msgspec.structs.replace(views(**view, threads={"old": ("s1",)}), actions=(LIKE,))
+    assert problems(WorldDelta(tick=3, stimuli=(S1, answers("s1")), presentations=(shown,))) == []
 
 
 @pytest.mark.parametrize(
@@ -81,6 +102,15 @@ def test_a_whole_delta_has_no_problem() -> None:
         (WorldDelta(tick=3, presentations=(shows(), shows("old"))), "more than one presentation"),
         (WorldDelta(tick=3, presentations=(shows(old=1),)), "not shown to it"),
         (WorldDelta(tick=3, presentations=(shows("old", old=-1),)), "negative count"),
+        (WorldDelta(tick=3, presentations=(views(near=("s9",)),)), "tells of stimulus 's9'"),
+        (WorldDelta(tick=3, presentations=(views(ties={"s9": 0.5}),)), "tells of stimulus 's9'"),
+        (WorldDelta(tick=3, presentations=(views(told_by={"s9": "p2"}),)), "of stimulus 's9'"),
+        (WorldDelta(tick=3, presentations=(views(ties={"old": 1.5}),)), "a tie of 1.5"),
+        (WorldDelta(tick=3, presentations=(views(threads={"old": ("s9",)}),)), "'s9' in the thr"),
+        (WorldDelta(tick=3, stimuli=(answers("s9"),)), "answers 's9', which was never"),
+        (WorldDelta(tick=3, stimuli=(answers("s2"),)), "answers 's2', which was never"),
+        (WorldDelta(tick=3, presentations=(can_do("like", "like"),)), "names of their own"),
+        (WorldDelta(tick=3, presentations=(can_do(""),)), "names of their own"),
         (
             WorldDelta(
                 tick=3,

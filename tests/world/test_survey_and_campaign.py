@@ -1,4 +1,4 @@
-"""That survey room and campaign show what is scheduled, to whom the plan lets it, counted truly."""
+"""Survey room and campaign show what is scheduled, to whom the plan lets it, and count truly."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from perdure.base.canonical import encode, hash_hex
 from perdure.study.findings import Findings, quoted, suggestion
 from perdure.study.kinds import Anything, Free, Kind, MapOf, Named, Spot
 from perdure.study.nodes import Entry, Items, Node, Scalar, Table, Void
-from perdure.study.section import Field, Section
+from perdure.study.section import Field, Group, Section
 
 JOINT = "--"
 
@@ -39,7 +39,8 @@ _NOT_VARIED = {
 class Axis:
     """One key of a grid with its values, each with its line; none if all of them are refused.
 
-    `inner` leads from the field to the place in it that varies; empty if all of it does.
+    `inner` leads from the field to the place in it that varies; empty if all of it does. On the way
+    through a section it has the field, else the key.
     """
 
     key: str
@@ -50,25 +51,37 @@ class Axis:
 
     def within(self, section: Section, value: Spot[Any], whole: Any) -> Section:
         """Give the scenario with one of the values. `whole` is what the field is without it."""
-        return section.changed(self.field, value.line, self._put(whole, value))
+        return section.changed(self.field, value.line, _put(whole, self.inner, value))
 
     def blocked(self, whole: Any) -> str:
         """Name the first thing on the way inward that holds nothing; empty if there is none."""
-        if not isinstance(self.field.kind, Free):
-            return ""
-        for depth, name in enumerate(self.inner):
-            if not isinstance(whole, dict):
-                return ".".join((self.field.key, *self.inner[:depth]))
-            whole = whole.get(name, {})
+        names = [self.field.key]
+        for name in self.inner:
+            if isinstance(name, Field):
+                if not isinstance(whole, Section):
+                    return ".".join(names)
+                whole = whole.get(name) if whole.has(name) else None
+                names.append(name.key)
+            elif isinstance(self.field.kind, Free):
+                if not isinstance(whole, dict):
+                    return ".".join(names)
+                whole = whole.get(name, {})
+                names.append(name)
         return ""
 
-    def _put(self, whole: Any, value: Spot[Any]) -> Any:
-        if not self.inner:
-            return value.value
-        if isinstance(self.field.kind, Free):
-            return _changed(whole, self.inner, value.value)
-        kept = tuple(one for one in whole if one.key != self.inner[0])
-        return (*kept, Named(self.inner[0], value.line, value.value))
+
+def _put(whole: Any, inner: tuple[Any, ...], value: Spot[Any]) -> Any:
+    """Give what stands at some place with a value put in further inward."""
+    if not inner:
+        return value.value
+    name, *rest = inner
+    if isinstance(name, Field):
+        below = whole.get(name) if whole.has(name) else name.otherwise
+        return whole.changed(name, value.line, _put(below, tuple(rest), value))
+    if isinstance(whole, dict):
+        return {**whole, name: _put(whole.get(name, {}), tuple(rest), value)}
+    kept = tuple(one for one in whole or () if one.key != name)
+    return (*kept, Named(name, value.line, value.value))
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +137,14 @@ def _way(
     kind = field.kind
     if not inner:
         return (), kind
+    if isinstance(kind, Group):
+        below = next((one for one in kind.fields if one.key == inner[0]), None)
+        if below is None:
+            wrong = f"`{place.text}` names nothing in `{field.key}`."
+            found.add(place.line, wrong, suggestion(inner[0], [one.key for one in kind.fields]))
+            return None
+        way = _way(below, inner[1:], place, found)
+        return None if way is None else ((below, *way[0]), way[1])
     if isinstance(kind, Free) and all(inner):
         return tuple(inner), Anything()
     if isinstance(kind, MapOf) and len(inner) == 1:
@@ -274,10 +295,6 @@ def _bare(value: Any) -> Any:
         if value and isinstance(value[0], Named):
             return {str(one.key): _bare(one.value) for one in value}
         return [_bare(one) for one in value]
+    if isinstance(value, Section):
+        return {key: _bare(one) for key, one in sorted(value.values().items())}
     return _bare(value.value) if isinstance(value, Spot) else value
-
-
-def _changed(whole: dict[str, Any], inner: tuple[str, ...], value: Any) -> dict[str, Any]:
-    """Give a mapping with one place in it changed; the rest is shared with the old one."""
-    name, *rest = inner
-    return {**whole, name: _changed(whole.get(name, {}), tuple(rest), value) if rest else value}

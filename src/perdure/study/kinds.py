@@ -196,6 +196,29 @@ class Word(ScalarKind[str]):
 
 
 @dataclass(frozen=True)
+class WordOr(Kind[Any]):
+    """One of a few words that stand for something, or that something written out."""
+
+    words: tuple[str, ...]
+    other: Kind[Any]
+
+    @property
+    def blank(self) -> Any:
+        """That of what is written out."""
+        return self.other.blank
+
+    @property
+    def shown(self) -> str:
+        """Both."""
+        return f"{self.other.shown}; or {Word(self.words).shown}"
+
+    def read(self, node: Node, trail: str, found: Findings) -> Any:
+        """Read a word where there is a text, and else what is written out."""
+        kind = Word(self.words) if isinstance(node, Scalar) else self.other
+        return kind.read(node, trail, found)
+
+
+@dataclass(frozen=True)
 class Switch(ScalarKind[bool]):
     """`true` or `false`, and no other spelling."""
 

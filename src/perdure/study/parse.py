@@ -14,7 +14,8 @@ from perdure.study.read_budget import read_budget
 from perdure.study.read_content import read_agent, read_brief, read_questions, read_variants
 from perdure.study.read_models import read_models, read_roles, rule_names
 from perdure.study.read_people import People, read_people
-from perdure.study.read_scenarios import Known, read_scenarios
+from perdure.study.read_scenarios import read_scenarios
+from perdure.study.references import Known
 from perdure.study.section import Section
 from perdure.study.yaml_reader import read_yaml
 
@@ -70,6 +71,12 @@ def _study(root: Node, found: Findings) -> Parsed:
         variants=[one.id for one in variants] if study.has(schema.VARIANTS) else None,
         claims=claims if study.has(schema.BRIEF_FIELD) else None,
         questions=questions if study.has(schema.QUESTIONS) else None,
+        attributes=(
+            {spec.name: spec for spec in people.ontology.attributes}
+            if study.has(schema.ONTOLOGY_FIELD)
+            else None
+        ),
+        has_graph=population.present(schema.GRAPH) if study.has(schema.POPULATION_FIELD) else None,
     )
     scenarios = read_scenarios(study, known)
     seeds = _seeds(study)

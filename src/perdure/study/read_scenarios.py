@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from itertools import islice
 from typing import Any, TypeVar
 
 import msgspec
 
 from perdure.base.canonical import encode
+from perdure.records.channels import Channels
 from perdure.records.scenario import Scenario
 from perdure.study import schema
 from perdure.study.findings import Findings, quoted, suggestion
 from perdure.study.grid import cells, size
 from perdure.study.kinds import Named
+from perdure.study.read_channels import (
+    read_channels,
+    read_interventions,
+    read_involvement,
+    read_rhythm,
+)
+from perdure.study.references import Known, References
 from perdure.study.section import Field, Section
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Known:
-    """The ids that a scenario may refer to; None where they could not be read."""
-
-    variants: Collection[str] | None
-    claims: Collection[str] | None
-    questions: Collection[str] | None
 
 
 def read_scenarios(study: Section, known: Known) -> tuple[Scenario, ...]:
@@ -69,6 +67,9 @@ class _Reader:
         self._entry = entry
         self._timeline = timeline
         self._known = known
+        source = self._from(schema.HORIZON)
+        horizon = source.get(schema.HORIZON) if source.has(schema.HORIZON) else None
+        self._references = References(known, horizon)
 
     def _from(self, field: Field[Any]) -> Section:
         own = self._entry.value
@@ -80,7 +81,8 @@ class _Reader:
     def scenario(self) -> Scenario:
         """Read the scenario; what is wrong with it is among the findings."""
         self._check_horizon()
-        exposures = self._exposures()
+        shown = self._from(schema.EXPOSURES)
+        exposures = self._references.claims_at(shown.get(schema.EXPOSURES), "exposure", shown.found)
         self._check_question(schema.WAVES, schema.WAVE_QUESTION)
         self._check_question(schema.EXPOSURES, schema.EXPOSURE_QUESTION)
         return Scenario(
@@ -95,7 +97,26 @@ class _Reader:
             activation=self._get(schema.ACTIVATION),
             world=self._get(schema.WORLD),
             settings=self._get(schema.WORLD_SETTINGS),
+            **self._channels(),
         )
+
+    def _channels(self) -> dict[str, Any]:
+        """Read the channels and what belongs to them. What is not there is left out."""
+        given: dict[str, Any] = {}
+        own, references = self._from(schema.CHANNELS), self._references
+        asked, planned = own.get(schema.CHANNELS), self._from(schema.INTERVENTIONS)
+        channels = read_channels(asked, references)
+        # The default itself, so that it is left out of what is hashed.
+        if channels != Channels():
+            given["channels"] = channels
+        if own.has(schema.CHANNELS) or not own.present(schema.CHANNELS):
+            given["interventions"] = read_interventions(planned, asked, channels, references)
+        involved = self._from(schema.INVOLVEMENT)
+        if involved.has(schema.INVOLVEMENT):
+            section = involved.get(schema.INVOLVEMENT)
+            given["involvement"] = read_involvement(section, references)
+        given["rhythm"] = read_rhythm(self._from(schema.RHYTHM), self._get(schema.TICK))
+        return given
 
     def _check_horizon(self) -> None:
         if not self._from(schema.HORIZON).present(schema.HORIZON):
@@ -122,50 +143,18 @@ class _Reader:
         section = self._from(schema.WAVES)
         seen: set[int] = set()
         for spot in section.get(schema.WAVES):
-            self._check_tick(spot.line, spot.value, "wave", section.found)
+            self._references.check_tick(spot.line, spot.value, "wave", section.found)
             if spot.value in seen:
                 section.found.add(spot.line, f"The wave {spot.value} is there twice.", "Keep one.")
             seen.add(spot.value)
         return tuple(sorted(seen))
 
-    def _exposures(self) -> dict[str, tuple[str, ...]]:
-        section = self._from(schema.EXPOSURES)
-        exposures: dict[str, tuple[str, ...]] = {}
-        entries = section.get(schema.EXPOSURES)
-        for entry in sorted(entries, key=lambda named: named.key):
-            self._check_tick(entry.line, entry.key, "exposure", section.found)
-            claims = tuple(dict.fromkeys(spot.value for spot in entry.value))
-            if len(claims) != len(entry.value):
-                wrong = f"A claim is listed twice at tick {entry.key}."
-                section.found.add(entry.line, wrong, "Keep one.")
-            for spot in entry.value:
-                self._check_claim(spot.line, spot.value, section.found)
-            exposures[str(entry.key)] = claims
-        return exposures
-
-    def _check_claim(self, line: int, claim: str, found: Findings) -> None:
-        claims = self._known.claims
-        if claims is not None and claim not in claims:
-            wrong = f"The claim {quoted(claim)} is not among the brief's claims."
-            found.add(line, wrong, suggestion(claim, claims))
-
-    def _check_tick(self, line: int, tick: int, what: str, found: Findings) -> None:
-        source = self._from(schema.HORIZON)
-        if source.has(schema.HORIZON) and tick >= source.get(schema.HORIZON):
-            last = source.get(schema.HORIZON) - 1
-            wrong = f"The {what} at tick {tick} is beyond the last tick, {last}."
-            found.add(line, wrong, f"Write a tick from 0 to {last}, or raise `horizon`.")
-
     def _check_question(self, asked: Field[Any], field: Field[str]) -> None:
         where, source = self._from(asked), self._from(field)
-        questions = self._known.questions
         if where.get(asked) and not source.present(field):
             wrong = f"`{where.trail}` has `{asked.key}` but no `{field.key}`."
             where.wrong(asked, wrong, f"Write `{field.key}:` and the id of a question.")
-        name = source.get(field)
-        if name and questions is not None and name not in questions:
-            wrong = f"The question {quoted(name)} is not among the questions."
-            source.wrong(field, wrong, suggestion(name, questions))
+        self._references.check_question(source, field)
 
 
 class _Checked:

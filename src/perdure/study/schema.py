@@ -9,6 +9,7 @@ from typing import Any
 
 from perdure.records.baseline_rule import Reactions
 from perdure.records.budget import Ladder
+from perdure.records.channels import InterventionKind, Ranking, Scope
 from perdure.records.study import Order
 from perdure.study.grid import Grid
 from perdure.study.kinds import (
@@ -23,6 +24,7 @@ from perdure.study.kinds import (
     Text,
     Whole,
     Word,
+    WordOr,
 )
 from perdure.study.section import Field, Group
 
@@ -449,6 +451,212 @@ WORLD = Field(
 WORLD_SETTINGS = Field(
     "settings", Free(), "Settings for your own world.", otherwise={}, default="none"
 )
+CHANNEL_QUESTION = Field(
+    "question", Name(), "The question asked about what is shown there.", required=True
+)
+POSTS = Field(
+    "posts",
+    MapOf(Whole(0, HORIZON_MAX), ListOf(Name(), least=1), most=HORIZON_MAX),
+    "For each tick, the claims that are posted.",
+    otherwise=(),
+    default="none",
+)
+RANKING = Field(
+    "ranking",
+    Word(tuple(Ranking)),
+    "By what messages are put in order.",
+    otherwise=Ranking.HOT.value,
+    default="`hot`",
+)
+SCOPE = Field(
+    "scope",
+    Word(tuple(Scope)),
+    "Whose messages and votes somebody sees: everybody's, or those of its community.",
+    otherwise=Scope.GLOBAL.value,
+    default="`global`",
+)
+EXPOSURES_MAX = Field(
+    "exposures_max",
+    Whole(1, 100),
+    "How many messages somebody is shown there at a tick, at most.",
+    otherwise=3,
+    default="`3`",
+)
+DROPS_MAX = Field(
+    "drops_max",
+    Whole(0, 100),
+    "How many of the next best are recorded as dropped.",
+    otherwise=3,
+    default="`3`",
+)
+DECAY = Field(
+    "decay",
+    Number(0.01, 1e6),
+    "In `hot`, the ticks of age that ten times the votes make up for.",
+    otherwise=12.5,
+    default="`12.5`",
+)
+ATTENTION_LAST = Field(
+    "attention_last",
+    Number(0, 1),
+    "The attention that the last message shown gets; the first gets 1.",
+    otherwise=0.5,
+    default="`0.5`",
+)
+COUNTS = Field(
+    "counts",
+    Switch(),
+    "Whether it is seen what others did with a message.",
+    otherwise=True,
+    default="`true`",
+)
+_BOARD = (CHANNEL_QUESTION, POSTS, RANKING, EXPOSURES_MAX, DROPS_MAX, DECAY, ATTENTION_LAST, COUNTS)
+FEED_GROUP = Group("feed", _BOARD, "A social feed; see [worlds](worlds.md#the-feed).")
+FORUM_GROUP = Group(
+    "forum", (*_BOARD[:2], SCOPE, *_BOARD[2:]), "A forum; see [worlds](worlds.md#the-forum)."
+)
+STARTS = Field(
+    "starts",
+    MapOf(Whole(0, HORIZON_MAX), ListOf(Name(), least=1), most=HORIZON_MAX),
+    "For each tick, the claims that some hear first-hand.",
+    otherwise=(),
+    default="none",
+)
+REACH = Field(
+    "reach",
+    Number(0, 1),
+    "The chance that somebody is one of them.",
+    otherwise=0.05,
+    default="`0.05`",
+)
+MOVED_MIN = Field(
+    "moved_min",
+    Whole(1, 2),
+    "How many steps a belief has to move for a turn to be told without more.",
+    otherwise=2,
+    default="`2`",
+)
+TIE_MIN = Field(
+    "tie_min",
+    Number(0, 1),
+    "How strong a tie has to be for something to be told along it.",
+    otherwise=0.0,
+    default="`0`",
+)
+TARGETS_MAX = Field(
+    "targets_max",
+    Whole(1, 100),
+    "How many are told of a turn, at most.",
+    otherwise=2,
+    default="`2`",
+)
+WAITING_MAX = Field(
+    "waiting_max",
+    Whole(1, 1_000),
+    "How many messages wait for one persona; more push out the oldest, on record.",
+    otherwise=10,
+    default="`10`",
+)
+MOUTH_GROUP = Group(
+    "word_of_mouth",
+    (
+        CHANNEL_QUESTION,
+        STARTS,
+        REACH,
+        MOVED_MIN,
+        TIE_MIN,
+        TARGETS_MAX,
+        EXPOSURES_MAX,
+        WAITING_MAX,
+    ),
+    "What people tell those they know; see [worlds](worlds.md#word-of-mouth).",
+)
+FEED = Field("feed", FEED_GROUP, "A social feed.", default="none")
+FORUM = Field("forum", FORUM_GROUP, "A forum.", default="none")
+MOUTH = Field("word_of_mouth", MOUTH_GROUP, "Word of mouth.", default="none")
+CHANNEL_FIELDS = (FEED, FORUM, MOUTH)
+CHANNELS_GROUP = Group(
+    "channels",
+    CHANNEL_FIELDS,
+    "Where people meet messages and each other; see [worlds](worlds.md).",
+)
+CHANNELS = Field("channels", CHANNELS_GROUP, "Feed, forum, word of mouth.", default="none")
+INTERVENTION_TICK = Field(
+    "tick", Whole(0, HORIZON_MAX), "The tick from which on it holds.", required=True
+)
+INTERVENTION_KIND = Field("kind", Word(tuple(InterventionKind)), "What it does.", required=True)
+INTERVENTION_CHANNEL = Field(
+    "channel",
+    Word(tuple(field.key for field in CHANNEL_FIELDS)),
+    "The channel on which.",
+    required=True,
+)
+OF_CLAIM = Field(
+    "claim", Name(), "The claim that is published, promoted or removed.", otherwise="", default="-"
+)
+NEW_RANKING = Field(
+    "ranking", Word(tuple(Ranking)), "The new ranking (`rank`).", otherwise="", default="-"
+)
+FOR_TICKS = Field(
+    "ticks",
+    Whole(0, HORIZON_MAX),
+    "For how many ticks; `publish` has none.",
+    otherwise=0,
+    default="for good",
+)
+INTERVENTION_GROUP = Group(
+    "intervention",
+    (INTERVENTION_TICK, INTERVENTION_KIND, INTERVENTION_CHANNEL, OF_CLAIM, NEW_RANKING, FOR_TICKS),
+    "A change of what is seen; see [worlds](worlds.md#interventions).",
+)
+INTERVENTIONS = Field(
+    "interventions",
+    ListOf(INTERVENTION_GROUP),
+    "What changes on a channel from some tick on.",
+    otherwise=(),
+    default="none",
+)
+INVOLVED_BY = Field("attribute", Name(), "The attribute.", required=True)
+LEVELS = Field(
+    "levels",
+    MapOf(_CODE, Number(0, 1), least=1),
+    "A factor for each code of the attribute.",
+    otherwise=(),
+    default="the attribute is a number, and the factor itself",
+)
+OTHERWISE = Field(
+    "otherwise",
+    Number(0, 1),
+    "The factor of whoever has no such value.",
+    otherwise=1.0,
+    default="`1`",
+)
+INVOLVEMENT_GROUP = Group(
+    "involvement",
+    (INVOLVED_BY, LEVELS, OTHERWISE),
+    "By what people differ in how often they are active: a factor of `activation`, from 0 to 1.",
+)
+INVOLVEMENT = Field(
+    "involvement", INVOLVEMENT_GROUP, "How people differ in it.", default="everyone is alike"
+)
+RHYTHMS: dict[str, tuple[str, tuple[float, ...]]] = {
+    "day-night": (
+        "hour",
+        (
+            *(0.3, 0.18, 0.1, 0.08, 0.1, 0.16, 0.3, 0.5, 0.68, 0.82, 0.93, 0.98),
+            *(1.0, 0.98, 0.94, 0.9, 0.88, 0.9, 0.94, 0.96, 0.92, 0.8, 0.62, 0.45),
+        ),
+    ),
+    "week": ("day", (1.0, 1.0, 1.0, 1.0, 1.0, 0.7, 0.6)),
+}
+RHYTHM = Field(
+    "rhythm",
+    WordOr(tuple(RHYTHMS), ListOf(Number(0, 100), least=1, most=10_000)),
+    "A factor of `activation` for each tick, over and over; or the name of a rhythm, of 24 hours "
+    "from midnight or of 7 days from Monday.",
+    otherwise=(),
+    default="all ticks are alike",
+)
 _TIMELINE: tuple[Field[Any], ...] = (
     HORIZON,
     TICK,
@@ -457,6 +665,10 @@ _TIMELINE: tuple[Field[Any], ...] = (
     EXPOSURES,
     EXPOSURE_QUESTION,
     ACTIVATION,
+    INVOLVEMENT,
+    RHYTHM,
+    CHANNELS,
+    INTERVENTIONS,
     WORLD,
     WORLD_SETTINGS,
 )
@@ -989,6 +1201,12 @@ GROUPS = (
     CHOICE,
     TIMELINE,
     SCENARIO,
+    CHANNELS_GROUP,
+    FEED_GROUP,
+    FORUM_GROUP,
+    MOUTH_GROUP,
+    INTERVENTION_GROUP,
+    INVOLVEMENT_GROUP,
     MODEL_GROUP,
     PRICE_GROUP,
     LIMITS_GROUP,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
@@ -80,6 +81,10 @@ class Section:
         if self.present(field) or field.otherwise is None:
             return field.kind.blank
         return field.otherwise
+
+    def values(self) -> Mapping[str, Any]:
+        """Give the values of all fields that were read, by key."""
+        return self._values
 
     def changed(self, field: Field[T], line: int, value: T | None) -> Section:
         """Give the same section with another value of a field; with None it is there, but bad."""

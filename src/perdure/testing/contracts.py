@@ -26,7 +26,9 @@ from perdure.base import canonical
 from perdure.base.chance import Stream
 from perdure.records.events import Batch, Head
 from perdure.records.facts import PersonaFacts
+from perdure.records.graph import Node
 from perdure.records.outcome import Outcome, TurnDone, TurnFailed
+from perdure.records.people import People
 from perdure.records.persona import (
     AttributeSpec,
     Choice,
@@ -48,7 +50,7 @@ from perdure.records.presentation import (
     View,
     WorldDelta,
 )
-from perdure.records.reaction import Action
+from perdure.records.reaction import Action, Change, Reaction, Rejection
 from perdure.records.record import Record
 from perdure.records.request import FailureCause, Message, Reply, Vectors
 from perdure.records.scenario import (
@@ -65,7 +67,7 @@ from perdure.runner.carried import Carried
 from perdure.runner.compose import TickResult, compose
 from perdure.runner.past import PastTick, past_ticks
 from perdure.trace.sealing import first_head, seal
-from perdure.world import World, check_delta
+from perdure.world import Acquainted, World, check_delta
 
 VECTOR_LENGTH = 4
 
@@ -147,6 +149,26 @@ def example_personas(header: Header) -> dict[str, Persona]:
     }
 
 
+def example_people(header: Header) -> People:
+    """Make the personas that `example_header` lists, each tied to the next two of a ring.
+
+    The ring has two communities, halves of it; the last persona is in none.
+    """
+    personas = tuple(example_personas(header).values())
+    count = len(personas)
+    ties: list[dict[str, float]] = [{} for _ in personas]
+    for one in range(count):
+        for step, strength in ((1, 0.8), (2, 0.35)):
+            first, last = sorted((one, (one + step) % count))
+            if first != last:
+                ties[first][personas[last].id] = strength
+    graph = tuple(
+        Node(ties=known, community=None if place == count - 1 else 2 * place // count)
+        for place, known in enumerate(ties)
+    )
+    return People(personas=personas, graph=graph)
+
+
 class Step(Record):
     """One step of a world as it would be recorded: what it was given and what it did."""
 
@@ -168,6 +190,10 @@ class WorldContract(ABC):
         """Give the header to test under; override it for settings and claims of your own."""
         return example_header()
 
+    def people(self) -> People:
+        """Give those who live in the world; override it together with `header`."""
+        return example_people(self.header())
+
     def plan(self, tick: int) -> Plan:
         """Give the plan of a tick; the suite lowers activation now and then."""
         return Plan(activation=0.5 if tick % 3 == 2 else 1.0)  # noqa: PLR2004 - every third
@@ -185,6 +211,7 @@ class WorldContract(ABC):
             presentation=presentation,
             answer=choice.label if choice is not None else "I see.",
             choice=choice.id if choice is not None else "",
+            reaction=_reaction(presentation, draw) if presentation.actions else None,
         )
 
     def test_deltas_are_whole(self) -> None:
@@ -204,7 +231,7 @@ class WorldContract(ABC):
 
     def test_a_reset_leaves_nothing_behind(self) -> None:
         """A world that has lived and is reset lives as a new one does."""
-        world = self.make_world()
+        world = self._made()
         lived = list(self._live(world))
         for before, after in zip(lived, self._live(world), strict=True):
             _require_same(before.delta, after.delta, f"tick {before.tick} after a reset")
@@ -248,15 +275,21 @@ class WorldContract(ABC):
         delta = world.step(step.tick, step.turns, plan, answers)
         return {(shown.persona, shown.impression.channel) for shown in delta.presentations}
 
-    def _rebuilt(self, lived: Sequence[Step]) -> World:
+    def _made(self) -> World:
         world = self.make_world()
+        if isinstance(world, Acquainted):
+            world.meet(self.people())
+        return world
+
+    def _rebuilt(self, lived: Sequence[Step]) -> World:
+        world = self._made()
         world.reset(self.header())
         for step in lived:
             world.step(step.tick, step.turns, step.plan, step.answers)
         return world
 
     def _live(self, world: World | None = None) -> Iterator[Step]:
-        world = world if world is not None else self.make_world()
+        world = world if world is not None else self._made()
         header = self.header()
         world.reset(header)
         turns: tuple[CompletedTurn, ...] = ()
@@ -267,6 +300,22 @@ class WorldContract(ABC):
             yield Step(tick=tick, turns=turns, plan=plan, answers=answers, delta=delta)
             taken = (self.turn(presentation, tick) for presentation in delta.presentations)
             turns = tuple(turn for turn in taken if turn is not None)
+
+
+def _reaction(presentation: Presentation, draw: Stream) -> Reaction:
+    """Do something that can be done, or nothing; now and then it is something that cannot."""
+    shown = [exposure.stimulus for exposure in presentation.impression.exposures]
+    action = draw.choice((None, *presentation.actions))
+    if action is None:
+        return Reaction(change=draw.choice(tuple(Change)), stimulus=draw.choice(shown or [""]))
+    is_unknown = draw.uniform() < 0.1  # noqa: PLR2004 - a few
+    return Reaction(
+        action="applaud" if is_unknown else action.name,
+        stimulus=draw.choice(shown) if shown and action.about else "",
+        words=f"{presentation.persona} says {draw.below(100)}." if action.says else "",
+        change=draw.choice(tuple(Change)),
+        rejected=Rejection.NOT_ACCEPTED if is_unknown else None,
+    )
 
 
 def answer_need(need: Need) -> NeedAnswer:

@@ -86,6 +86,11 @@ def _published(
         elif stimulus.id in published or stimulus.id in known:
             yield f"Stimulus {stimulus.id!r} is published twice."
         published.add(stimulus.id)
+        # What it answers was there before it, or stands before it in this delta.
+        answered = stimulus.reply_to
+        is_there = answered in published or answered in known
+        if answered and (answered == stimulus.id or not is_there):
+            yield f"Stimulus {stimulus.id!r} answers {answered!r}, which was never published."
 
 
 def _who_and_what(
@@ -107,6 +112,9 @@ def _who_and_what(
     if (persona, channel) in channels:
         yield f"Persona {persona!r} has more than one presentation on channel {channel!r}."
     channels.add((persona, channel))
+    names = [action.name for action in presentation.actions]
+    if not all(names) or len(set(names)) < len(names):
+        yield f"The actions of persona {persona!r} on channel {channel!r} need names of their own."
 
 
 def _exposures(
@@ -130,8 +138,24 @@ def _exposures(
             )
         here.add(stimulus)
         shown.add((persona, impression.channel, stimulus))
-    for stimulus, counts in presentation.view.counts.items():
-        if stimulus not in here:
-            yield f"The view of persona {persona!r} counts stimulus {stimulus!r}, not shown to it."
+    yield from _view(presentation, here, known, published)
+
+
+def _view(
+    presentation: Presentation, here: set[str], known: Container[str], published: set[str]
+) -> Iterator[str]:
+    view, of = presentation.view, f"The view of persona {presentation.persona!r}"
+    for stimulus in sorted(view.counts.keys() - here):
+        yield f"{of} counts stimulus {stimulus!r}, not shown to it."
+    for stimulus in sorted({*view.ties, *view.told_by, *view.near, *view.threads} - here):
+        yield f"{of} tells of stimulus {stimulus!r}, not shown to it."
+    for stimulus, counts in view.counts.items():
         if any(count < 0 for count in counts.values()):
-            yield f"The view of persona {persona!r} has a negative count for {stimulus!r}."
+            yield f"{of} has a negative count for {stimulus!r}."
+    for stimulus, tie in view.ties.items():
+        if not 0.0 <= tie <= 1.0:
+            yield f"{of} has a tie of {tie} for {stimulus!r}, which is not within 0 and 1."
+    for stimulus, thread in view.threads.items():
+        for answered in thread:
+            if answered not in published and answered not in known:
+                yield f"{of} has {answered!r} in the thread of {stimulus!r}, never published."

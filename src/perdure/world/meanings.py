@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 # A unit vector in these steps times another is below 2**41 in every partial sum: exact in a float.
 _STEPS = float(1 << 20)
-_DECIMALS = 6
+ONE = _STEPS * _STEPS
 
-_Rows = NDArray[np.float32]
+Rows = NDArray[np.float64]
+_Kept = NDArray[np.float32]
 
 
 class Meanings:
@@ -25,7 +26,7 @@ class Meanings:
 
     def __init__(self) -> None:
         self._place: dict[str, int] = {}
-        self._rows: _Rows = np.zeros((0, 0), dtype=np.float32)
+        self._rows: _Kept = np.zeros((0, 0), dtype=np.float32)
 
     def __contains__(self, text: str) -> bool:
         return text in self._place
@@ -45,16 +46,21 @@ class Meanings:
         self._rows[count] = row
         self._place[text] = count
 
-    def likeness(self, ones: Sequence[str], others: Sequence[str]) -> NDArray[np.float64]:
-        """Give the cosine of each of some texts to each of some others, to six decimals.
-
-        All of them are known. The shape is (ones, others).
-        """
-        left = self._of(ones)
-        return np.round(left @ self._of(others).T / (_STEPS * _STEPS), _DECIMALS)
+    def rows(self, texts: Sequence[str]) -> Rows:
+        """Give the vectors of some texts, all of them known, for `likeness`."""
+        return self._rows[[self._place[text] for text in texts]].astype(np.float64)
 
     @staticmethod
-    def best(scores: NDArray[np.float64], count: int) -> list[int]:
+    def likeness(ones: Rows, others: Rows) -> Rows:
+        """Give the cosine of each of some vectors to each of some others, in whole steps, exact.
+
+        A cosine of 1 is `ONE` steps. The shape is (ones, others).
+        """
+        likeness: Rows = ones @ others.T
+        return likeness
+
+    @staticmethod
+    def best(scores: Rows, count: int) -> list[int]:
         """Give the places of the highest scores, highest first, the first of equals first.
 
         Those of minus infinity are left out.
@@ -68,15 +74,12 @@ class Meanings:
         found: list[int] = places[order][:count].tolist()
         return found
 
-    def _of(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        return self._rows[[self._place[text] for text in texts]].astype(np.float64)
 
-
-def _row(vector: Sequence[float]) -> _Rows | None:
+def _row(vector: Sequence[float]) -> _Kept | None:
     length = math.sqrt(math.fsum(number * number for number in vector))
     if not 0.0 < length < math.inf:
         return None
-    whole: _Rows = np.rint(np.asarray(vector, dtype=np.float64) / length * _STEPS).astype(
+    whole: _Kept = np.rint(np.asarray(vector, dtype=np.float64) / length * _STEPS).astype(
         np.float32
     )
     return whole

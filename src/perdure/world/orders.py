@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from perdure.base.chance import Stream
 from perdure.records.channels import Ranking
@@ -14,6 +15,9 @@ from perdure.world.interest import Interest
 from perdure.world.neighbours import Acquaintance
 from perdure.world.posts import Post, Posts
 from perdure.world.ranking import heat, shuffled
+
+if TYPE_CHECKING:
+    from perdure.world.meanings import Rows
 
 # Why something is shown, beside the name of the ranking.
 PROMOTED = "promoted"
@@ -53,6 +57,15 @@ class Ground:
     interest: Interest | None
 
 
+@dataclass(frozen=True)
+class _Columns:
+    """Messages that are compared with profiles: each with its number by place, and its vector."""
+
+    posts: Sequence[Post]
+    places: Mapping[int, int]
+    rows: Rows
+
+
 class Orders:
     """The orders of one tick, over the messages that are in sight. Those promoted come first."""
 
@@ -78,6 +91,7 @@ class Orders:
         )
         self._by_group: dict[int, Sequence[Post]] = {}
         self._shared: dict[int, Sequence[Ranked]] = {}
+        self._columns: dict[int, _Columns] = {}
 
     def of(self, personas: Sequence[str]) -> Iterator[Iterable[Ranked]]:
         """Give the order of each persona. A message may be in it twice; the first place counts."""
@@ -170,16 +184,26 @@ class Orders:
                 by_group.setdefault(self._ground.group_of(persona), []).append(persona)
         interest, wanted = self._interest, self._ground.room + len(self._promoted)
         for group, some in by_group.items():
-            posts = [p for p in self._seen_by(group) if p.stimulus.text in interest.meanings]
-            if not posts:
+            columns = self._columns_of(group)
+            if not columns.places:
                 continue
-            column = {post.place: number for number, post in enumerate(posts)}
-            scores = interest.meanings.likeness(
-                [interest.profiles[persona] for persona in some],
-                [post.stimulus.text for post in posts],
-            )
+            profiles = interest.meanings.rows([interest.profiles[persona] for persona in some])
+            scores = interest.meanings.likeness(profiles, columns.rows)
             for persona, row in zip(some, scores, strict=True):
                 known = self._ground.posts.known_to(persona)
-                row[[column[place] for place in known if place in column]] = float("-inf")
+                seen = [columns.places[place] for place in known if place in columns.places]
+                row[seen] = float("-inf")
                 best = interest.meanings.best(row, wanted)
-                yield persona, [Ranked(posts[place], Ranking.INTEREST) for place in best]
+                yield persona, [Ranked(columns.posts[one], Ranking.INTEREST) for one in best]
+
+    def _columns_of(self, group: int) -> _Columns:
+        """Make the messages of a group that have a vector ready to be compared, newest first."""
+        if group not in self._columns:
+            meanings = self._interest.meanings
+            posts = [p for p in self._seen_by(group) if p.stimulus.text in meanings]
+            self._columns[group] = _Columns(
+                posts=posts,
+                places={post.place: number for number, post in enumerate(posts)},
+                rows=meanings.rows([post.stimulus.text for post in posts]),
+            )
+        return self._columns[group]

@@ -85,6 +85,7 @@ class Shape(NamedTuple):
     threads: bool = False
     whole_code: bool = False
     pages: int = 1_000
+    embeds: bool = False
     is_like_another: bool = False
 
     def config(self, act: Act, out: Path) -> RunConfig:
@@ -102,6 +103,7 @@ class Shape(NamedTuple):
             skew=self.skew,
             order=self.order,
             live=self.live,
+            embeds=self.embeds,
         )
         if not act.brief:
             return config
@@ -153,6 +155,36 @@ def failing(key: CallKey, request: ChatRequest | EmbedRequest) -> Outcome:
     return said(key, request)
 
 
+def reacting(key: CallKey, request: ChatRequest | EmbedRequest) -> Outcome:
+    """Answer in the form where it is asked for, and now and then not; lose vectors for good."""
+    if isinstance(request, EmbedRequest):
+        if key.purpose == "memory" and key.job == 1:
+            return Failure(cause=FailureCause.REJECTED, status=400)
+        vectors = tuple(_meaning(text) for text in request.texts)
+        return Vectors(vectors=vectors, served="scripted", usage=Usage(input_fresh=7))
+    facts, reply = request.facts, said(key, request)
+    if facts is None or not facts.actions or not isinstance(reply, Reply):
+        return reply
+    text = "".join(message.content for message in request.messages)
+    drawn = draw("form", text, request.seed)
+    if drawn % 5 == 0:
+        return msgspec.structs.replace(reply, text=f"{reply.text}\nMessage: 9\nAction: like")
+    names = [*(action.name for action in facts.actions), "shout", "none"]
+    changes = ("much less convinced", "less convinced", "more convinced", "much more convinced")
+    form = [
+        f"{reply.text} {drawn % 97}",
+        f"Message: {drawn % (len(facts.messages) + 1) or 'none'}",
+        f"Action: {names[drawn // 8 % len(names)]}",
+        f"Belief: {changes[drawn // 64 % len(changes)]}",
+    ]
+    return msgspec.structs.replace(reply, text="\n".join(form))
+
+
+def _meaning(text: str) -> tuple[float, ...]:
+    """Place a text among others, in numbers that no 32-bit float holds."""
+    return tuple((draw(text, place) % 2_000 - 1_000) / 999 for place in range(8))
+
+
 def draw(*what: object) -> int:
     """Draw a number that depends on nothing else."""
     return int.from_bytes(hashlib.sha256(repr(what).encode()).digest()[:4], "big")
@@ -165,8 +197,19 @@ SHAPES: tuple[Shape, ...] = (
     Shape("one tick", people=2, scenarios=({"horizon": 1, "exposures": {}},)),
     Shape("one world"),
     Shape("three worlds", scenarios=_MANY, people=2),
-    Shape("needs", scenarios=({"world": "townsfolk:Ranking"},), seeds=(1, 2), people=2),
+    Shape(
+        "needs", scenarios=({"world": "townsfolk:Ranking"},), seeds=(1, 2), people=2, embeds=True
+    ),
     Shape("reflections", agent=AgentSettings(reflect_every=1)),
+    Shape(
+        "channels",
+        scenarios=({"world": "townsfolk:Square", "horizon": 4, "waves": ()},),
+        agent=AgentSettings(
+            reflect_every=2, memories_max=2, memories_kept=6, probe_every=2, probe_share=0.5
+        ),
+        say=reacting,
+        embeds=True,
+    ),
     Shape("failing turns", people=4, say=failing, quorum=0.4),
     Shape(
         "failing world",

@@ -16,7 +16,7 @@ from tests.support.commands import commands
 from tests.support.gate import gate
 from tests.support.sample_study import PEOPLE as TWELVE
 from tests.support.sample_study import SAMPLE
-from tests.support.whole_record import OTHERS_MEMORY, record_whole
+from tests.support.whole_record import OTHERS_MEMORY, OWN_MEMORY, record_whole
 
 from perdure.agent.prompt import question_text
 from perdure.base.errors import EXIT_DONE, EXIT_MOVED, EXIT_STORAGE, EXIT_USAGE
@@ -324,13 +324,18 @@ def of_version_0(registry: Any) -> tuple[bytes, RunEntry]:
     return payload, msgspec.structs.replace(entry, versions={"agent": "0"})
 
 
-def test_a_memory_that_is_not_the_persona_s_own_is_a_finding(perdure, whole):
-    """A turn that tells what its persona never had does not follow from the record."""
+def test_a_memory_that_the_persona_does_not_have_is_a_finding(perdure, whole, tmp_path):
+    """A turn that tells what is another's, or was forgotten, does not follow from the record."""
     folder, world = whole(recalls=OTHERS_MEMORY)
-    turn = ids_of(folder, world, "turn")[-1]
-    said = perdure("show", folder, turn)
-    assert said.status == EXIT_MOVED
-    assert "memory with content number 7" in " ".join(said.out.split())
+    study = write_study(tmp_path)
+    study.write_text(f"{study.read_text()}agent:\n  memories: 0\n")
+    forgetful = tmp_path / "forgetful"
+    record_whole(study, forgetful)
+    for run, number in ((folder, OTHERS_MEMORY), (forgetful, OWN_MEMORY)):
+        turn = ids_of(run, world, "turn")[-1]
+        said = perdure("show", run, turn)
+        assert said.status == EXIT_MOVED
+        assert f"memory with content number {number}" in " ".join(said.out.split())
 
 
 def edit(folder: Path, world: str, statement: str) -> None:

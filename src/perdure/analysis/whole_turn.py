@@ -246,7 +246,7 @@ class _Gatherer:
         return None
 
     def _beliefs(self, persona: str) -> Believed:
-        before = Span(0, self._span.first - 1)
+        before = Span(0, self._outcome_event.seq - 1)
         event, held = "", {}
         for one in self._lookup.backwards(before, Wanted(persona=persona, kinds=(_BELIEFS,))):
             if isinstance(one.payload, BeliefsHeld):

@@ -87,7 +87,9 @@ def _shown(reader: RunReader, lookup: Lookup, world: WorldEntry, event: Event) -
                 header,
                 persona,
                 sent=sent,
-                violation=broken and Violation(rule=broken.rule, messages=(), answer=broken.answer),
+                violation=None
+                if broken is None
+                else Violation(rule=broken.rule, messages=(), answer=broken.answer),
             )
             known = turn.recalled or _chosen(lookup, assembled)
     if turn is None:

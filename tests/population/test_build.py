@@ -17,7 +17,7 @@ from perdure.base.errors import InvalidStudyError, UsageError
 from perdure.population import Drawn, build, load_study
 from perdure.population.rows import PROBLEMS_MAX, EnoughError, Report, read_rows
 from perdure.records.persona import AttributeSpec, Ontology, OutcomeSpec, Persona
-from perdure.records.study import CsvForm, PopulationSpec
+from perdure.records.study import PopulationSpec
 from perdure.study import Overrides
 from perdure.study.findings import Findings
 from perdure.study.identity import expand
@@ -371,7 +371,7 @@ def test_any_bytes_are_rows_or_problems(data: bytes) -> None:
     """Any bytes are rows or problems."""
     found = Findings("p.csv")
     try:
-        widths = {len(row.fields) for row in read_rows(io.BytesIO(data), Report(found), CsvForm())}
+        widths = {len(row.fields) for row in read_rows(io.BytesIO(data), Report(found))}
     except EnoughError:
         assert found
     else:

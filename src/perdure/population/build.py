@@ -28,7 +28,7 @@ from perdure.population.graph import build_graph
 from perdure.population.leak import Leaks
 from perdure.population.measure import Told
 from perdure.population.parquet import is_parquet, read_parquet
-from perdure.population.rows import EnoughError, Report, Row, read_rows
+from perdure.population.rows import PLAIN, EnoughError, Report, Row, read_rows
 from perdure.population.select import Selected, select
 from perdure.population.targets import Margins, margins
 from perdure.population.values import RefusedValueError, plain_code, value_of
@@ -153,7 +153,13 @@ def gather_ties(
         return True
     found.file = str(folder / spec.graph.file)
     gathered.edges = read_edge_list(
-        folder, spec.graph, gathered.ids, form=spec.csv, asked=asked, line=line, found=found
+        folder,
+        spec.graph,
+        gathered.ids,
+        form=spec.csv or PLAIN,
+        asked=asked,
+        line=line,
+        found=found,
     )
     return gathered.edges is not None
 
@@ -166,8 +172,8 @@ def _read(
     gathered: Gathered,
 ) -> _Reader | None:
     wanted = {spec.id_column, spec.outcome_column, spec.weight_column, *spec.columns.values()}
-    packed = is_parquet(file)
-    rows = read_parquet(file, report, wanted) if packed else read_rows(file, report, spec.csv)
+    packed, form = is_parquet(file), spec.csv or PLAIN
+    rows = read_parquet(file, report, wanted) if packed else read_rows(file, report, form)
     header = next(rows, None)
     if header is None:
         report.add(1, "The file is empty.", "Give a header, and a row for each person.")
@@ -175,7 +181,7 @@ def _read(
     columns = columns_of(header, spec, report)
     if columns is None:
         return None
-    decimal = "." if packed else spec.csv.decimal
+    decimal = PLAIN.decimal if packed else form.decimal
     reader = _Reader(spec, ontology, columns, report, gathered, decimal=decimal)
     reader.read(rows)
     return reader

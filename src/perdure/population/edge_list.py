@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from perdure.population.parquet import is_parquet, read_parquet
-from perdure.population.rows import EnoughError, Report, Row, read_rows
+from perdure.population.rows import PLAIN, EnoughError, Report, Row, read_rows
 from perdure.population.shape import HUNDREDTHS
 from perdure.population.ties import Tie
 from perdure.population.values import RefusedValueError, value_of
@@ -85,7 +85,7 @@ def read_edge_list(
                 reader = _Reader(
                     spec=spec,
                     places=places,
-                    decimal="." if packed else form.decimal,
+                    decimal=PLAIN.decimal if packed else form.decimal,
                     ids=ids,
                     report=report,
                     ties=edges.ties,

@@ -16,6 +16,7 @@ ROWS_MAX = 1_000_000
 FIELD_MAX = 10_000
 LINE_MAX = 1_000_000
 PROBLEMS_MAX = 100
+PLAIN = CsvForm()
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _IN_QUOTES = re.compile('"[^"]*"')
@@ -58,7 +59,7 @@ class Report:
         self._found.add(line, wrong, remedy)
 
 
-def read_rows(file: BinaryIO, report: Report, form: CsvForm) -> Iterator[Row]:
+def read_rows(file: BinaryIO, report: Report, form: CsvForm = PLAIN) -> Iterator[Row]:
     """Read the header and then the rows of a CSV file. Blank lines are passed over.
 
     Raises:
@@ -89,7 +90,7 @@ def read_rows(file: BinaryIO, report: Report, form: CsvForm) -> Iterator[Row]:
 
 def _lines(file: BinaryIO, report: Report, form: CsvForm) -> Iterator[str]:
     count = 0
-    is_utf_8 = form.encoding == CsvForm().encoding
+    is_utf_8 = form.encoding == PLAIN.encoding
     while data := _line(file, count + 1, report):
         count += 1
         if len(data) > LINE_MAX:

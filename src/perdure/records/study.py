@@ -100,7 +100,7 @@ class PopulationSpec(Record):
     in proportion to it. `quotas` names the attributes whose shares a draw has to meet, the most
     important first. `targets` has the share of each code, where it is known from elsewhere. `alpha`
     is the chance at which the gates refuse a sound draw; those of `accept` may fail. `csv` is how
-    this file and that of the ties are written, where they are CSV.
+    this file and that of the ties are written, where they are CSV and not in the usual way.
     """
 
     file: str
@@ -120,7 +120,7 @@ class PopulationSpec(Record):
     alpha: float = 0.01
     accept: tuple[str, ...] = ()
     graph: GraphSpec | None = None
-    csv: CsvForm = CsvForm()
+    csv: CsvForm | None = None
 
 
 class Endpoint(Record):

@@ -98,7 +98,7 @@ def _population(
         alpha=gates.get(schema.ALPHA),
         accept=read_accepted(gates, [*known, *(GRAPH_GATES if section.has(schema.GRAPH) else ())]),
         graph=read_graph(section, known),
-        csv=_csv(section.get(schema.CSV)),
+        csv=_csv(section.get(schema.CSV)) if section.has(schema.CSV) else None,
     )
 
 

@@ -30,6 +30,10 @@ from benchmarks.population import write_people
 from benchmarks.resume import config
 
 SPARE = 1.3
+EMBED = """\
+  words: {provider: baseline}
+roles: {tier_a: baseline, embed: words}
+"""
 CHANNELS = ("feed", "forum", "word_of_mouth")
 STUDY = """\
 perdure: 1
@@ -54,8 +58,8 @@ population:
   gates: {accept: [party, region, sex, age]}
   graph: {degree: 10, alike: [party, region, age]}
 questions:
-  tram: {text: Should the tram be built?, choices: {build: build it, leave: leave it}}
-  react: {text: Do you agree?, choices: {agree: agree, disagree: disagree}}
+  tram: {text: "Should the tram be built?", choices: {build: build it, leave: leave it}}
+  react: {text: "Do you agree?", choices: {agree: agree, disagree: disagree}}
 variants: {v: The only one.}
 timeline:
   horizon: TICKS
@@ -75,6 +79,7 @@ models:
       identification: {attribute: party, midpoint: 3, low: leave, high: build}
       social_proof: 0.2
       noise: 0.5
+      reactions: {answer: 0.9, noise: 0.5}
       claims:
         c0: {build: 1}
         c1: {leave: 1}
@@ -82,9 +87,7 @@ models:
         c3: {leave: 1}
         c4: {build: 1}
         c5: {leave: 0.5}
-  words: {provider: baseline}
-roles: {tier_a: baselineROLES}
-"""
+EMBED"""
 
 
 def write_study(folder: Path, personas: int, ticks: int, *, embed: bool) -> Path:
@@ -100,7 +103,7 @@ def write_study(folder: Path, personas: int, ticks: int, *, embed: bool) -> Path
         ("TICKS", str(ticks)),
         ("LAST", str(ticks - 1)),
         ("RANKING", "interest" if embed else "hot"),
-        ("ROLES", ", embed: words" if embed else ""),
+        ("EMBED", EMBED if embed else ""),
     ):
         text = text.replace(name, value)
     path = folder / "study.yaml"

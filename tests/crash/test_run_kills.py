@@ -57,10 +57,11 @@ def environment() -> dict[str, str]:
 class Forks:
     """Starts and kills runs that are forked by a process which has everything imported."""
 
-    def __init__(self, server: WatchingServer, errors: Path) -> None:
+    def __init__(self, server: WatchingServer, errors: Path, client: Path = CLIENT) -> None:
+        self.client = client
         self._errors = errors.open("wb")
         self._process = subprocess.Popen(
-            [sys.executable, str(CLIENT), server.base_url],
+            [sys.executable, str(client), server.base_url],
             cwd=ROOT,
             env=environment(),
             stdin=subprocess.PIPE,
@@ -183,7 +184,11 @@ def forks(server: WatchingServer, tmp_path_factory: pytest.TempPathFactory) -> I
 @pytest.fixture(scope="module")
 def whole(server: WatchingServer, forks: Forks, tmp_path_factory: pytest.TempPathFactory) -> Whole:
     """Make the run that is never killed."""
-    out = tmp_path_factory.mktemp("whole") / "run"
+    return made_whole(server, forks, tmp_path_factory.mktemp("whole") / "run")
+
+
+def made_whole(server: WatchingServer, forks: Forks, out: Path) -> Whole:
+    """Make a run that is never killed."""
     _, started_s = forks.ask("start", str(out))
     assert forks.ask("wait")[0] == 0
     asked = Counter(one.key for one in server.asked)
@@ -247,7 +252,7 @@ class Campaign:
     def kill_program(self, out: Path, wait_s: float) -> float | None:
         """Run the program as it is, and kill it within its start; give the instant."""
         process = subprocess.Popen(
-            [sys.executable, str(CLIENT), self.server.base_url, str(out)],
+            [sys.executable, str(self.forks.client), self.server.base_url, str(out)],
             cwd=ROOT,
             env=environment(),
             stdout=subprocess.DEVNULL,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -28,8 +29,14 @@ class Asked:
 class WatchingServer(MisbehavingServer):
     """Answers after 5 to 45 ms; delay and answer depend on what is asked, and on that alone."""
 
-    def __init__(self, *, latency_s: tuple[float, float] = (0.005, 0.045)) -> None:
+    def __init__(
+        self,
+        *,
+        latency_s: tuple[float, float] = (0.005, 0.045),
+        answers: Sequence[str] = ANSWERS,
+    ) -> None:
         super().__init__(responder=self._say)
+        self._answers = answers
         self.asked: list[Asked] = []
         self.spread_s = latency_s
         self._unsaid: dict[asyncio.Task[Any] | None, Asked] = {}
@@ -47,9 +54,15 @@ class WatchingServer(MisbehavingServer):
         self.latency_s = first_s + key[0] / 256 * (last_s - first_s)
 
     def _say(self, request: dict[str, Any]) -> str:
-        asked = self._unsaid.pop(asyncio.current_task())
-        asked.sent_s = time.monotonic()
-        return ANSWERS[asked.key[1] % len(ANSWERS)]
+        asked = self._unsaid[asyncio.current_task()]
+        return self._answers[asked.key[1] % len(self._answers)]
+
+    def _answer(self, seen: SeenRequest) -> tuple[int, Any]:
+        answer = super()._answer(seen)
+        asked = self._unsaid.pop(asyncio.current_task(), None)
+        if asked is not None:
+            asked.sent_s = time.monotonic()
+        return answer
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()

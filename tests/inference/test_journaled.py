@@ -9,7 +9,7 @@ from typing import TypeVar
 import pytest
 from tests.support.calls import WORLD, key, opening
 
-from perdure.base.errors import InternalError, StorageFullError
+from perdure.base.errors import InternalError, PluginError, StorageFullError
 from perdure.inference.host import InferenceHost, Respondent
 from perdure.inference.journaled import JournaledHost
 from perdure.inference.retry import RetryPolicy
@@ -421,7 +421,7 @@ def test_a_call_outside_an_open_tick_is_refused() -> None:
         with pytest.raises(InternalError, match="not open"):
             await life.host.call(key(), ask())
         await life.host.open_tick(opening())
-        with pytest.raises(InternalError, match="No model answers"):
+        with pytest.raises(PluginError, match="no model of the study answers"):
             await life.host.call(key(), ChatRequest(role="nobody", messages=(), tokens_max=1))
 
     lives(one)

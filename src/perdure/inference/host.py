@@ -12,7 +12,7 @@ from typing import Protocol
 
 from perdure.base.chance import Stream
 from perdure.base.clock import Clock
-from perdure.base.errors import InternalError
+from perdure.base.errors import PluginError
 from perdure.inference.charges import spent
 from perdure.inference.gate import Gate
 from perdure.inference.limits import Limits
@@ -195,7 +195,7 @@ class InferenceHost:
         """Say what a request may use at most, and its price.
 
         Raises:
-            InternalError: nobody answers the request's role.
+            PluginError: no model of the study answers the role that the request asks for.
 
         """
         return self._bounds.offer(request, self._respondent(request.role).price)
@@ -215,7 +215,7 @@ class InferenceHost:
         further call of that tick.
 
         Raises:
-            InternalError: nobody answers the request's role.
+            PluginError: no model of the study answers the role that the request asks for.
 
         """
         offer, version = self.offer_of(request), self._bounds.version
@@ -323,7 +323,11 @@ class InferenceHost:
     def _respondent(self, role: str) -> Respondent:
         respondent = self._roles.get(role)
         if respondent is None:
-            raise InternalError(f"No model answers the role {role!r}.")
+            raise PluginError(
+                f"A call asks for the model role {role!r}, which no model of the study answers.",
+                remedy=f"Write `roles: {{{role}: MODEL}}` in the study, with the name of a model, "
+                f"or ask one of: {', '.join(self._roles)}.",
+            )
         return respondent
 
     def _providers(self) -> Iterable[Provider]:

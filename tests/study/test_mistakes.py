@@ -223,6 +223,11 @@ MISTAKES = [
     ("  s1:\n", "  s1:\n    world: os:system()\n", "world:", "is `os:system()`"),
     ("  s1:\n", "  s1:\n    world: ../evil:World\n", "world:", "is `../evil:World`"),
     ("  reflect_every: 2", "  class: evil", "class: evil", "is `evil`"),
+    ("  reflect_every: 2", "  probe_share: 1.5", "probe_share:", "is `1.5`"),
+    ("  reflect_every: 2", "  probe_every: -1", "probe_every:", "is `-1`"),
+    ("  reflect_every: 2", "  memories_kept: many", "memories_kept:", "is `many`"),
+    ("  reflect_every: 2", "  context_tokens: {tier_a: 0}", "context_tokens:", "is `0`"),
+    ("  reflect_every: 2", "  context_tokens: {tier_c: 9}", "context_tokens:", "`tier_c`"),
     ("seeds: [1, 2]", "seeds: [1, 2]\nquorum: 0", "quorum:", "is `0`"),
     # rules, and models that give vectors
     ("models:\n", "models:\n  words: {provider: baseline}\n", "words:",

@@ -13,7 +13,7 @@ from perdure.base.errors import InvalidStudyError, UsageError
 from perdure.records.baseline_rule import BaselineRule, Distance, Identification
 from perdure.records.budget import Budget, Ladder
 from perdure.records.persona import AttributeSpec, Choice, OutcomeSpec
-from perdure.records.scenario import Scenario
+from perdure.records.scenario import AgentSettings, Scenario
 from perdure.records.usage import Price
 from perdure.study import Overrides, load
 
@@ -57,6 +57,23 @@ def test_every_part_of_the_file_arrives(write: Writer) -> None:
         ),
         claims={"c1": {"a": 0.1}},
         noise=0.5,
+    )
+
+
+def test_the_mind_of_a_persona_is_read(write: Writer, sample: str) -> None:
+    """What is kept, probed and told at most; what is left out is as it is by default."""
+    assert load(write()).agent == AgentSettings(reflect_every=2)
+    mind = (
+        "  reflect_every: 2\n  memories: 4\n  memories_kept: 30\n  probe_every: 5\n"
+        "  probe_share: 0.25\n  context_tokens: {tier_b: 4096}\n"
+    )
+    assert load(write(sample.replace("  reflect_every: 2\n", mind))).agent == AgentSettings(
+        reflect_every=2,
+        memories_max=4,
+        memories_kept=30,
+        probe_every=5,
+        probe_share=0.25,
+        context_tokens_max={"tier_b": 4_096},
     )
 
 

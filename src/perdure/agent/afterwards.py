@@ -12,9 +12,8 @@ from perdure.agent.asked import PROBE, REFLECTION, Asked
 from perdure.agent.beliefs import moved
 from perdure.agent.leavings import left_by_answer, left_by_reaction, left_by_reflection
 from perdure.agent.port import CallFailedError
-from perdure.agent.probe import probe_question, probed
+from perdure.agent.probe import probe_question
 from perdure.agent.prompt import code_of, question_text
-from perdure.agent.recall import embeds
 from perdure.agent.state import keep
 from perdure.base.vectors import pack
 from perdure.records.outcome import ProbeDone, ReflectionDone
@@ -43,7 +42,9 @@ def beliefs_after(asked: Asked, reaction: Reaction | None) -> dict[str, int] | N
 
 def steps_moved(before: Mapping[str, int], after: Mapping[str, int] | None) -> int:
     """Count the steps by which beliefs moved."""
-    return sum(abs(step - before.get(claim, 0)) for claim, step in (after or {}).items())
+    if after is None:
+        return 0
+    return sum(abs(step - before.get(claim, 0)) for claim, step in after.items())
 
 
 def memories_of(asked: Asked, answered: Answered, steps: int) -> tuple[Memory, ...]:
@@ -92,7 +93,7 @@ async def with_vectors(
     """
     extra = reflection.memories if reflection is not None else ()
     every = (*memories, *extra)
-    if not every or not embeds(asked.header):
+    if not every:
         return memories, reflection
     try:
         answer = await asked.models.embed(MEMORY, tuple(memory.text for memory in every))
@@ -106,18 +107,9 @@ async def with_vectors(
 
 
 async def probe(
-    asked: Asked,
-    specs: Sequence[AttributeSpec],
-    memories: tuple[Memory, ...],
-    beliefs: Mapping[str, int],
+    asked: Asked, spec: AttributeSpec, memories: tuple[Memory, ...], beliefs: Mapping[str, int]
 ) -> ProbeDone | None:
-    """Ask for something that is known of the persona, if it was drawn; None if it was not.
-
-    Nor is it asked where the prompt would be longer than it may be.
-    """
-    spec = probed(asked.job, asked.plan, asked.header, specs, asked.known.attributes)
-    if spec is None:
-        return None
+    """Ask for something that is known; None where the prompt would be longer than it may be."""
     question = probe_question(spec)
     prompt = asked.prompt(PROBE, partial(keep, memories), beliefs, question_text(question))
     if prompt is None:

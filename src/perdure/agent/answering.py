@@ -11,7 +11,7 @@ from perdure.agent.fitting import Fitted, Recall
 from perdure.agent.form import correction_text, form_text, read_form
 from perdure.agent.messages import actions_text, messages_text
 from perdure.agent.prompt import known_attributes, question_text, shared_text, shown_text
-from perdure.agent.recall import must_compare, query_text, relevance, vectorless
+from perdure.agent.recall import query_text, relevance, vectorless
 from perdure.agent.state import keep
 from perdure.records.outcome import TurnFailureCause, Violation
 from perdure.records.persona import Memory
@@ -33,18 +33,16 @@ class Answered(NamedTuple):
     reaction: Reaction | None
 
 
-async def recalling(asked: Asked) -> Recall:
-    """Find out what comes to mind first; where it takes embeddings, by one call.
+async def compared(asked: Asked) -> Recall:
+    """Find out what comes to mind first, by one call for vectors.
 
-    Memories that have no vector, because the call for it had failed, get one with the query.
+    Memories that have none, because the call for it had failed, get one with the query.
 
     Raises:
         CallFailedError: there are no vectors. Nothing goes on as if all were as relevant.
 
     """
     memories = asked.job.state.memories
-    if not must_compare(asked.header, memories):
-        return partial(keep, memories)
     query = query_text(asked.shown, asked.job.question)
     answer = await asked.models.embed(RECALL, (query, *vectorless(memories)))
     return partial(keep, memories, relevance=relevance(memories, answer.vectors))
@@ -59,16 +57,16 @@ async def answer(
         CallFailedError: a call got no reply.
 
     """
-    job, parts = asked.job, _parts(asked)
-    beliefs, correction = job.state.beliefs, ""
+    job, parts, correction = asked.job, _parts(asked), ""
+    beliefs, actions = job.state.beliefs, job.presentation.actions
     for _ in range(_TRIES):
         prompt = asked.prompt(TURN, recall, beliefs, *parts, correction)
         if prompt is None:
             return TurnFailureCause.CONTEXT_EXCEEDED
         text = await asked.say(TURN, prompt, beliefs, job.question, shows=True)
-        if not asked.acts:
+        if not actions:
             return Answered(prompt, text, None)
-        read = read_form(text, asked.shown, job.presentation.actions, asked.header.brief.claims)
+        read = read_form(text, asked.shown, actions, asked.header.brief.claims)
         if isinstance(read, Reaction):
             return Answered(prompt, text, read)
         violations.append(Violation(rule=read, messages=prompt.messages, answer=text))
@@ -99,10 +97,13 @@ def prompt_of(
 
 def _parts(asked: Situation) -> tuple[str, ...]:
     """Write what a turn shows and asks."""
-    job, view = asked.job, asked.job.presentation.view
-    if not asked.acts:
+    job, view, actions = (
+        asked.job,
+        asked.job.presentation.view,
+        asked.job.presentation.actions,
+    )
+    if not actions:
         return shown_text(asked.shown, view, job.question), question_text(job.question)
-    actions = job.presentation.actions
     return (
         messages_text(asked.shown, view, job.question),
         actions_text(actions),

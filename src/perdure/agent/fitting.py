@@ -51,15 +51,15 @@ def fitted(
     Memories are left out first, the lightest one first, then beliefs, the weakest one first.
     """
     memories = recall(memories_max)
-    held = sorted(beliefs.items(), key=lambda one: abs(one[1]))
     while True:
-        messages = write(memories, dict(held))
+        messages = write(memories, beliefs)
         if limit is None or length(messages) <= limit:
             return Fitted(messages, memories)
         if memories:
             memories = recall(len(memories) - 1)
-        elif held:
-            held = held[1:]
+        elif beliefs:
+            weakest = min(beliefs, key=lambda claim: abs(beliefs[claim]))
+            beliefs = {claim: step for claim, step in beliefs.items() if claim != weakest}
         else:
             return None
 

@@ -14,12 +14,15 @@ from perdure.agent.afterwards import (
     steps_moved,
     with_vectors,
 )
-from perdure.agent.answering import Answered, answer, recalling
+from perdure.agent.answering import Answered, answer, compared
 from perdure.agent.asked import Asked, Known, describe, noticed
+from perdure.agent.fitting import Recall
 from perdure.agent.pool import gather_bounded
 from perdure.agent.port import CallFailedError, Models
+from perdure.agent.probe import probed
 from perdure.agent.prompt import known_attributes, shared_text
-from perdure.agent.recall import embeds
+from perdure.agent.recall import embeds, must_compare
+from perdure.agent.state import keep
 from perdure.base.errors import PluginError
 from perdure.records.channels import Channels
 from perdure.records.outcome import (
@@ -97,7 +100,10 @@ class PersonaAgent:
         asked = Asked(job, known, shown, header, self._shared, plan, models.for_job(job.index))
         violations: list[Violation] = []
         try:
-            answered = await answer(asked, await recalling(asked), violations)
+            recall: Recall = partial(keep, job.state.memories)
+            if must_compare(header, job.state.memories):
+                recall = await compared(asked)
+            answered = await answer(asked, recall, violations)
         except CallFailedError as failed:
             return TurnFailed(
                 cause=TurnFailureCause.CALL_FAILED, call=failed.cause, violations=tuple(violations)
@@ -117,8 +123,10 @@ class PersonaAgent:
         mind = (*answered.prompt.memories, *memories)
         if is_due(asked.job, asked.plan, asked.header.agent.reflect_every, steps):
             reflection = await reflect(asked, mind, held)
-        memories, reflection = await with_vectors(asked, memories, reflection)
-        recalled = answered.prompt.memories if self._notes_recalled or asked.acts else ()
+        if embeds(asked.header):
+            memories, reflection = await with_vectors(asked, memories, reflection)
+        spec = probed(asked.job, asked.plan, asked.header, self._specs, asked.known.attributes)
+        noted = self._notes_recalled or asked.acts
         return TurnDone(
             messages=answered.prompt.messages,
             answer=answered.text,
@@ -126,8 +134,8 @@ class PersonaAgent:
             reflection=reflection,
             reaction=answered.reaction,
             beliefs=after,
-            recalled=tuple(memory.number for memory in recalled),
-            probe=await probe(asked, self._specs, mind, held),
+            recalled=tuple(one.number for one in answered.prompt.memories) if noted else (),
+            probe=await probe(asked, spec, mind, held) if spec is not None else None,
             violations=violations,
         )
 

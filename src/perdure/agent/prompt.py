@@ -9,6 +9,7 @@ declares are written, and the outcome is never one of them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from perdure.agent.beliefs import belief_lines
 from perdure.base.text import storable
@@ -87,10 +88,18 @@ def belief_text(beliefs: Mapping[str, int], brief: Brief) -> str:
 
 def quote(text: str) -> str:
     """Put foreign text into quotation marks that it cannot leave: one line, bounded length."""
+    return _quoted_once(text) if len(text) <= QUOTE_WIDTH_MAX else _quoted(text)
+
+
+def _quoted(text: str) -> str:
     flat = " ".join(storable(text).replace('"', "'").split())
     if len(flat) > QUOTE_WIDTH_MAX:
         flat = flat[: QUOTE_WIDTH_MAX - 1] + "…"
     return f'"{flat}"'
+
+
+# The same messages are shown to many. Quoting is pure, so this changes nothing but its cost.
+_quoted_once = lru_cache(maxsize=4_096)(_quoted)
 
 
 def conversation(shared: str, *parts: str) -> tuple[Message, ...]:

@@ -2,8 +2,8 @@
 
 The order is fixed: the rungs that are lifted or taken; what the world did; then, per job, answers
 that broke a rule, the turn, its memories, the beliefs that it moved, its reflection, its probe, its
-score, the answers to calls that none of these tells, and its costs; then the tick's closing mark.
-Only content events get a content number, and content refers to content alone.
+score and its costs; then answers to calls of jobs that no other event tells, and the tick's closing
+mark. Only content events get a content number, and content refers to content alone.
 """
 
 from __future__ import annotations
@@ -101,11 +101,9 @@ def compose(result: TickResult, head: Head, pins: Mapping[str, ModelPin]) -> Bat
     _costs(writer, result.calls.get(WORLD_JOB, ()), "", pins)
     held: dict[str, Mapping[str, int]] = {}
     for job, outcome, scored in zip(result.jobs, result.outcomes, result.scores, strict=True):
-        calls = result.calls.get(job.index, ())
-        before = len(writer.events)
         _job(writer, job, outcome, scored, held)
-        _untold(writer, calls, writer.events[before:], job.persona.id)
-        _costs(writer, calls, job.persona.id, pins)
+        _costs(writer, result.calls.get(job.index, ()), job.persona.id, pins)
+    _untold(writer, result)
     if result.last:
         writer.add(Completed())
     writer.add(TickClosed(plan=result.plan, jobs=len(result.jobs), unanswered=result.unanswered))
@@ -121,6 +119,7 @@ class _Writer:
         self._content = head.content
         self.events: list[Event] = []
         self.blobs: dict[str, bytes] = {}
+        self._texts: dict[str, str] = {}
 
     def add(self, payload: Payload, persona: str = "") -> int:
         """Add an event; give the content number that the next content event will get."""
@@ -143,9 +142,17 @@ class _Writer:
     def prompt(self, messages: Sequence[Message]) -> tuple[PromptPart, ...]:
         """Keep a prompt's texts; give their references."""
         return tuple(
-            PromptPart(role=message.role, sha256=self.blob(message.content.encode()))
+            PromptPart(
+                role=message.role,
+                sha256=self._texts.get(message.content) or self._text(message.content),
+            )
             for message in messages
         )
+
+    def _text(self, text: str) -> str:
+        """Keep a text; give its hash. Most prompts begin with the same one."""
+        name = self._texts[text] = self.blob(text.encode())
+        return name
 
 
 def _answer(answer: NeedAnswer, writer: _Writer) -> AnswerGiven:
@@ -239,7 +246,9 @@ def _memories(writer: _Writer, turn: int, memories: Sequence[Memory], persona: s
     for memory in memories:
         vector = writer.blob(memory.vector) if memory.vector else ""
         # The event's own number is the memory's, and bytes that are no event are among the blobs.
-        told = msgspec.structs.replace(memory, vector=b"", number=-1)
+        told = memory
+        if memory.vector or memory.number >= 0:
+            told = msgspec.structs.replace(memory, vector=b"", number=-1)
         writer.add(MemoryFormed(turn=turn, memory=told, vector=vector), persona)
 
 
@@ -257,11 +266,17 @@ def _probed(writer: _Writer, turn: int, probe: ProbeDone) -> Probed:
     )
 
 
-def _untold(
-    writer: _Writer, calls: Sequence[RoleAndResult], events: Sequence[Event], persona: str
-) -> None:
-    """Write the answers to calls of a job that its other events do not tell."""
-    for call in untold((call for _, call in calls), events, writer.blobs.__getitem__):
+def _untold(writer: _Writer, result: TickResult) -> None:
+    """Write the answers to calls of jobs that no other event tells."""
+    calls = [
+        call
+        for job, outcome in zip(result.jobs, result.outcomes, strict=True)
+        for _, call in result.calls.get(job.index, ())
+        if not _is_its_answer(call, outcome)
+    ]
+    if not calls:
+        return
+    for call in untold(calls, writer.events, writer.blobs.__getitem__):
         answer = call.answer
         vectors = answer.vectors if isinstance(answer, Vectors) else ()
         given = AnswerGiven(
@@ -273,7 +288,18 @@ def _untold(
             job=call.key.job,
             ordinal=call.key.ordinal,
         )
-        writer.add(given, persona)
+        writer.add(given, result.jobs[call.key.job].persona.id)
+
+
+def _is_its_answer(call: CallResult, outcome: Outcome) -> bool:
+    """Say of a call whether its reply is the answer of a turn: most are, and need no search."""
+    return (
+        isinstance(outcome, TurnDone)
+        and call.key.purpose == "turn"
+        and call.key.ordinal == len(outcome.violations)
+        and isinstance(call.answer, Reply)
+        and call.answer.text == outcome.answer
+    )
 
 
 def _costs(

@@ -98,7 +98,7 @@ class _Gathering:
 def untold(
     calls: Iterable[CallResult], events: Sequence[Event], blob: ReadBlob
 ) -> list[CallResult]:
-    """List the calls of one job that its events do not tell the answer of."""
+    """List the calls that the events of their tick do not tell the answer of."""
     told = recorded_calls(events, blob)
     return [
         call
@@ -108,11 +108,11 @@ def untold(
 
 
 def _same(told: Answer | None, call: CallResult) -> bool:
-    match call.answer:
-        case Reply(text=text):
-            return isinstance(told, Reply) and told.text == text
-        case Vectors(vectors=vectors):
-            return isinstance(told, Vectors) and told.vectors == rounded(vectors)
+    answer = call.answer
+    if isinstance(answer, Reply):
+        return isinstance(told, Reply) and told.text == answer.text
+    if isinstance(answer, Vectors):
+        return isinstance(told, Vectors) and told.vectors == rounded(answer.vectors)
     return told is call.failed
 
 

@@ -70,6 +70,7 @@ def read_agent(study: Section) -> AgentSettings:
     if not study.has(schema.AGENT):
         return AgentSettings()
     section = study.get(schema.AGENT)
+    window = section.get(schema.CONTEXT_TOKENS)
     return AgentSettings(
         agent=section.get(schema.AGENT_CLASS),
         temperature=section.get(schema.TEMPERATURE),
@@ -77,4 +78,12 @@ def read_agent(study: Section) -> AgentSettings:
         reflect_every=section.get(schema.REFLECT_EVERY),
         memories_max=section.get(schema.MEMORIES),
         settings=section.get(schema.AGENT_SETTINGS),
+        memories_kept=section.get(schema.MEMORIES_KEPT),
+        probe_every=section.get(schema.PROBE_EVERY),
+        probe_share=section.get(schema.PROBE_SHARE),
+        context_tokens_max={
+            field.key: window.get(field)
+            for field in (schema.CONTEXT_TIER_A, schema.CONTEXT_TIER_B)
+            if window.present(field)
+        },
     )

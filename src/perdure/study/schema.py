@@ -1008,12 +1008,65 @@ REFLECT_EVERY = Field(
 MEMORIES = Field(
     "memories", Whole(0, 1_000), "Memories recalled at most.", otherwise=5, default="`5`"
 )
+MEMORIES_KEPT = Field(
+    "memories_kept",
+    Whole(0, 10_000),
+    "Memories kept at most, for those recalled to be chosen from by what they mean. Only where a "
+    "model embeds; elsewhere none is kept that cannot be recalled.",
+    otherwise=50,
+    default="`50`",
+)
+PROBE_EVERY = Field(
+    "probe_every",
+    Whole(0, HORIZON_MAX),
+    "At every tick that is a multiple of this, turns may be followed by a probe; 0 means never.",
+    otherwise=10,
+    default="`10`",
+)
+PROBE_SHARE = Field(
+    "probe_share",
+    Number(0, 1),
+    "The share of turns, at those ticks, that are followed by a probe: a question about the "
+    "persona itself.",
+    otherwise=0.0,
+    default="`0`",
+)
+CONTEXT_TIER_A = Field(
+    "tier_a",
+    Whole(1, 10_000_000),
+    "Tokens of a prompt of this role at most.",
+    default="any length; `2048` on channels",
+)
+CONTEXT_TIER_B = Field(
+    "tier_b",
+    Whole(1, 10_000_000),
+    "Tokens of a prompt of this role at most.",
+    default="any length; `8192` on channels",
+)
+CONTEXT_GROUP = Group(
+    "context_tokens",
+    (CONTEXT_TIER_A, CONTEXT_TIER_B),
+    "How long prompts may be, as it is estimated: four characters to a token. Memories give way "
+    "first, then beliefs; a turn that does not fit even then fails.",
+)
+CONTEXT_TOKENS = Field("context_tokens", CONTEXT_GROUP, "How long prompts may be.")
 AGENT_SETTINGS = Field(
     "settings", Free(), "Settings for your own agent.", otherwise={}, default="none"
 )
 AGENT_GROUP = Group(
     "agent",
-    (AGENT_CLASS, TEMPERATURE, ANSWER_TOKENS, REFLECT_EVERY, MEMORIES, AGENT_SETTINGS),
+    (
+        AGENT_CLASS,
+        TEMPERATURE,
+        ANSWER_TOKENS,
+        REFLECT_EVERY,
+        MEMORIES,
+        MEMORIES_KEPT,
+        PROBE_EVERY,
+        PROBE_SHARE,
+        CONTEXT_TOKENS,
+        AGENT_SETTINGS,
+    ),
     "How a persona works.",
 )
 
@@ -1028,7 +1081,7 @@ WARN = Field(
 FREEZE = Field(
     "freeze",
     Number(0.01, 100),
-    "From this fraction on, optional work (reflections) is left out.",
+    "From this fraction on, optional work (reflections, probes) is left out.",
     otherwise=Ladder().freeze,
     default="`0.95`",
 )
@@ -1216,6 +1269,7 @@ GROUPS = (
     REACTIONS_GROUP,
     ROLES_GROUP,
     AGENT_GROUP,
+    CONTEXT_GROUP,
     BUDGET_GROUP,
     LADDER_GROUP,
 )

@@ -38,7 +38,7 @@ def read_scenarios(study: Section, known: Known) -> tuple[Scenario, ...]:
     scenarios: list[Scenario] = []
     for entry in entries:
         for cell in _written_out(entry, timeline, room=schema.CELLS_MAX - len(scenarios)):
-            scenarios.append(_Reader(cell, timeline, known).scenario())
+            scenarios.append(_Reader(cell, timeline, study, known).scenario())
             if not checked.may_go_on(cell, scenarios[-1]):
                 return tuple(scenarios)
     return tuple(scenarios)
@@ -63,13 +63,15 @@ def _written_out(
 class _Reader:
     """One scenario over the shared timeline."""
 
-    def __init__(self, entry: Named[str, Section], timeline: Section, known: Known) -> None:
+    def __init__(
+        self, entry: Named[str, Section], timeline: Section, study: Section, known: Known
+    ) -> None:
         self._entry = entry
         self._timeline = timeline
         self._known = known
         source = self._from(schema.HORIZON)
         horizon = source.get(schema.HORIZON) if source.has(schema.HORIZON) else None
-        self._references = References(known, horizon)
+        self._references = References(study, known, horizon)
 
     def _from(self, field: Field[Any]) -> Section:
         own = self._entry.value

@@ -2,7 +2,7 @@
 
     python benchmarks/resume.py [--events 500000] [--personas 1000] [--rounds 3]
 
-A real run (the persona agent, the survey world, the baseline model, its calls journaled) is made in
+A real run (the persona agent, survey waves and exposures, the baseline model, its calls journaled) is made in
 a folder of its own and paused where its one partition holds so many events. Then, in turn, each in
 a process of its own:
 

@@ -159,6 +159,13 @@ def test_a_study_without_channels_is_the_world_that_it_was(write: Writer) -> Non
         assert word not in text
 
 
+def test_the_world_that_ships_is_one_by_either_name() -> None:
+    """Who names it has the worlds, by their ids, that a study has that leaves it out."""
+    named = SAMPLE.replace("  horizon: 4\n", "  horizon: 4\n  world: perdure.world:ChannelWorld\n")
+    assert named != SAMPLE
+    assert [encode(s) for s in scenarios_of(named)] == [encode(s) for s in scenarios_of(SAMPLE)]
+
+
 MISTAKES = [
     ("question: agree, posts: {0", "posts: {0", "feed: {", "`timeline.channels.feed.question` is"),
     ("{question: agree, posts: {0", "{question: agre, posts: {0", "feed:", "`agre` is not among"),

@@ -158,7 +158,8 @@ def test_channels_have_turns_from_their_first_message_on() -> None:
 def test_a_rhythm_and_involvement_thin_what_is_expected_and_not_what_can_be() -> None:
     """Each tick has its factor, and of involvement the most that is named."""
     involvement = Involvement(attribute="view", levels={"1": 0.2, "2": 0.5}, otherwise=0.1)
-    changes = {"activation": 0.8, "rhythm": (1.0, 0.25), "involvement": involvement}
+    changes: dict[str, Any] = {"activation": 0.8, "rhythm": (1.0, 0.25)}
+    changes["involvement"] = involvement
     feed = Feed(question="react", posts={"0": ("c1",)})
     scenario = header_of(feed=feed, horizon=4, **changes).scenario
     found = Schedule(scenario, AgentSettings(reflect_every=0))

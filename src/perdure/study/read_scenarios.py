@@ -10,7 +10,7 @@ import msgspec
 
 from perdure.base.canonical import encode
 from perdure.records.channels import Channels
-from perdure.records.scenario import Scenario
+from perdure.records.scenario import WORLD_THAT_SHIPS, Scenario
 from perdure.study import schema
 from perdure.study.findings import Findings, quoted, suggestion
 from perdure.study.grid import cells, size
@@ -97,7 +97,7 @@ class _Reader:
             exposures=exposures,
             exposure_question=self._get(schema.EXPOSURE_QUESTION),
             activation=self._get(schema.ACTIVATION),
-            world=self._get(schema.WORLD),
+            world=self._world(),
             settings=self._get(schema.WORLD_SETTINGS),
             **self._channels(),
         )
@@ -119,6 +119,11 @@ class _Reader:
             given["involvement"] = read_involvement(section, references)
         given["rhythm"] = read_rhythm(self._from(schema.RHYTHM), self._get(schema.TICK))
         return given
+
+    def _world(self) -> str:
+        """Read which world it is. The one that ships is one, by whichever of its names."""
+        name = self._get(schema.WORLD)
+        return WORLD_THAT_SHIPS if name == "perdure.world:ChannelWorld" else name
 
     def _check_horizon(self) -> None:
         if not self._from(schema.HORIZON).present(schema.HORIZON):

@@ -10,6 +10,7 @@ from typing import Any
 from perdure.records.baseline_rule import Reactions
 from perdure.records.budget import Ladder
 from perdure.records.channels import InterventionKind, Ranking, Scope
+from perdure.records.scenario import WORLD_THAT_SHIPS
 from perdure.records.study import Order
 from perdure.study.grid import Grid
 from perdure.study.kinds import (
@@ -416,8 +417,8 @@ WORLD = Field(
     "world",
     _PLUGIN,
     "The world's class; your own may be a module in the study's folder.",
-    otherwise="perdure.world:SurveyWorld",
-    default="`perdure.world:SurveyWorld`",
+    otherwise=WORLD_THAT_SHIPS,
+    default="`perdure.world:ChannelWorld`",
 )
 WORLD_SETTINGS = Field(
     "settings", Free(), "Settings for your own world.", otherwise={}, default="none"

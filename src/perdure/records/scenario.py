@@ -9,10 +9,6 @@ from perdure.records.channels import Channels, Involvement, PlannedIntervention
 from perdure.records.persona import Choice, Ontology
 from perdure.records.record import Record
 
-# The world of waves, exposures and channels, by the name that it had when only the first two were
-# there. The ids of all worlds have it in them, so it stays.
-WORLD_THAT_SHIPS = "perdure.world:SurveyWorld"
-
 
 class Claim(Record):
     """One assertion of the brief, shown as a short message."""
@@ -66,7 +62,7 @@ class Scenario(Record):
     exposures: dict[str, tuple[str, ...]] = {}
     exposure_question: str = ""
     activation: float = 1.0
-    world: str = WORLD_THAT_SHIPS
+    world: str = "perdure.world:SurveyWorld"
     settings: dict[str, Any] = {}
     channels: Channels = Channels()
     interventions: tuple[PlannedIntervention, ...] = ()

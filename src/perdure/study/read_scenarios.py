@@ -10,7 +10,7 @@ import msgspec
 
 from perdure.base.canonical import encode
 from perdure.records.channels import Channels
-from perdure.records.scenario import WORLD_THAT_SHIPS, Scenario
+from perdure.records.scenario import Scenario
 from perdure.study import schema
 from perdure.study.findings import Findings, quoted, suggestion
 from perdure.study.grid import cells, size
@@ -123,7 +123,7 @@ class _Reader:
     def _world(self) -> str:
         """Read which world it is. The one that ships is one, by whichever of its names."""
         name = self._get(schema.WORLD)
-        return WORLD_THAT_SHIPS if name == "perdure.world:ChannelWorld" else name
+        return schema.WORLD_THAT_SHIPS if name == schema.ITS_NAME else name
 
     def _check_horizon(self) -> None:
         if not self._from(schema.HORIZON).present(schema.HORIZON):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from perdure.records.channels import Feed, Forum, InterventionKind, Ranking, WordOfMouth
 from perdure.records.scenario import Scenario
+from perdure.study.activity import chance
 
 
 @dataclass(frozen=True)
@@ -53,12 +54,12 @@ def turns_of(scenario: Scenario) -> dict[int, TickTurns]:
     ticks: Sequence[int] = range(scenario.horizon) if channels.any else sorted(waves | shown)
     found = {}
     for tick in ticks:
-        chance = active_at(scenario, tick)
-        acting, acting_most = channels.open(tick, chance)
+        active = active_at(scenario, tick)
+        acting, acting_most = channels.open(tick, active)
         texts, texts_most = channels.texts(tick)
         turns = TickTurns(
             waves=int(tick in waves),
-            shown=chance if tick in shown else 0.0,
+            shown=active if tick in shown else 0.0,
             acting=acting,
             shown_most=int(tick in shown),
             acting_most=acting_most,
@@ -75,12 +76,10 @@ def active_at(scenario: Scenario, tick: int) -> float:
 
     How many people have how much of it is not known here.
     """
-    involved, rhythm = scenario.involvement, scenario.rhythm
-    most = max([*involved.levels.values(), involved.otherwise]) if involved is not None else 1.0
-    if involved is not None and not involved.levels:
-        most = 1.0
-    factor = rhythm[tick % len(rhythm)] if rhythm else 1.0
-    return min(1.0, scenario.activation * factor * most)
+    involved, most = scenario.involvement, 1.0
+    if involved is not None and involved.levels:
+        most = max([*involved.levels.values(), involved.otherwise])
+    return chance(scenario, tick, most)
 
 
 class _Channels:
@@ -100,15 +99,15 @@ class _Channels:
         """Whether there are any."""
         return bool(self._boards) or self._mouth is not None
 
-    def open(self, tick: int, chance: float) -> tuple[float, int]:
+    def open(self, tick: int, active: float) -> tuple[float, int]:
         """Open the next tick; give the turns to expect and the most, for each persona."""
         turns, most = 0.0, 0
         for board in self._boards:
-            board.open(tick, chance)
+            board.open(tick, active)
             turns += board.turns
             most += board.is_open
         if self._mouth is not None:
-            self._mouth.open(tick, chance, told_by=self._before)
+            self._mouth.open(tick, active, told_by=self._before)
             turns += self._mouth.turns
             most += self._mouth.is_open
         self._before = turns
@@ -148,7 +147,7 @@ class _Board:
         self._pending_fixed = 0.0
         self._pending_each = 0.0
 
-    def open(self, tick: int, chance: float) -> None:
+    def open(self, tick: int, active: float) -> None:
         """Open the next tick: what was said at the one before is there, and what is posted now."""
         self._pending_each += self.turns
         self.said_most += self.is_open
@@ -156,7 +155,7 @@ class _Board:
         self._pending_fixed += claims
         self.posted += claims
         self.is_open = self.is_open or claims > 0
-        self.turns = chance if self.is_open else 0.0
+        self.turns = active if self.is_open else 0.0
 
     def ranks_by_interest(self, tick: int) -> bool:
         """Say whether it may rank by interest at a tick, and has something to rank."""
@@ -180,14 +179,14 @@ class _Mouth:
         self.is_open = False
         self.turns = 0.0
 
-    def open(self, tick: int, chance: float, *, told_by: float) -> None:
+    def open(self, tick: int, active: float, *, told_by: float) -> None:
         """Open the next tick, after one at which so many could tell, for each persona."""
         starts = self._starts.get(tick, 0)
         self._waiting += self._asked.reach * starts + told_by * self._asked.targets_max
         self._waiting = min(self._waiting, float(self._asked.waiting_max))
         self.is_open = self.is_open or starts > 0 or told_by > 0
-        self.turns = chance * min(1.0, self._waiting)
-        self._waiting -= chance * min(self._waiting, self._asked.exposures_max)
+        self.turns = active * min(1.0, self._waiting)
+        self._waiting -= active * min(self._waiting, self._asked.exposures_max)
 
 
 def _published(

@@ -2,8 +2,8 @@
 
     python -m benchmarks.cells [--cells 10000] [--rounds 1]
 
-Real runs (the persona agent, the survey world, the baseline model, every call journaled, every tick
-committed) of so many cells, and of a tenth of them, each part in a process of its own:
+Real runs (the persona agent, waves and exposures, the baseline model, every call journaled, every
+tick committed) of so many cells, and of a tenth of them, each part in a process of its own:
 
 - `bare` drives the same worlds in their partitions with a governor that gives leave at once: no
   registry, no run log, no witness, no pace, no ladder, no status;

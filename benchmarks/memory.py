@@ -2,7 +2,7 @@
 
     python -m benchmarks.memory [--ticks 1000] [--personas 100] [--step 100]
 
-A real run (the persona agent, the survey world, the baseline model, its calls journaled) of one
+A real run (the persona agent, waves and exposures, the baseline model, its calls journaled) of one
 world. After a tick is closed its process's resident memory is read from the system. Prints it every
 `--step` ticks, and the last as a ratio to that of the first step.
 """

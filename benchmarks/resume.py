@@ -2,9 +2,9 @@
 
     python benchmarks/resume.py [--events 500000] [--personas 1000] [--rounds 3]
 
-A real run (the persona agent, the survey world, the baseline model, its calls journaled) is made in
-a folder of its own and paused where its one partition holds so many events. Then, in turn, each in
-a process of its own:
+A real run (the persona agent, waves and exposures, the baseline model, its calls journaled) is made
+in a folder of its own and paused where its one partition holds so many events. Then, in turn, each
+in a process of its own:
 
 - `floor` opens the partition with apsw, reads every row in order and decodes its payload;
 - `resume` continues the run with `perdure.runner.run`, and is timed until it may open its next

@@ -1,7 +1,7 @@
 """What a run costs above the model's own time: makespan and CPU, as ratios to floors of this run.
 
 W1 is 100 personas over 10 ticks at 100 ms a call, W2 is 1,000 personas over 10 ticks at 200 ms.
-Each is a real study, run by `perdure.runner.run` with the persona agent and the survey world over
+Each is a real study, run by `perdure.runner.run` with the persona agent, waves and exposures over
 loopback HTTP, every tick committed to disk. Ideal is ten times the latency: all calls of a tick at
 once, and nothing else.
 

@@ -147,7 +147,7 @@ def test_a_call_is_priced_typically_and_at_most(write: Writer) -> None:
     """The most that a call may cost is above what one typically costs; without a price, neither."""
     loaded = load_study(write(), overrides=Overrides(model="api"))
     costs = call_costs(loaded.study)
-    assert set(costs) == {("tier_a", "turn"), ("tier_b", "reflection")}
+    assert set(costs) == {("tier_a", "turn"), ("tier_b", "reflection"), ("tier_a", "probe")}
     for typical, most in costs.values():
         assert typical is not None
         assert most is not None

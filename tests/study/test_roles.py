@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import msgspec
 import pytest
 from tests.support.sample_study import Writer
 
@@ -185,14 +184,20 @@ def test_what_wants_vectors_is_refused_where_there_are_none(
 
 
 def test_a_forecast_has_no_output_for_vectors(write: Writer, sample: str) -> None:
-    """A study with vectors over HTTP is forecast, its prices known, its time limited as before."""
+    """Vectors are counted beside what is said, and a call for them has no output to pay for."""
     flags = Overrides(model="api")
     plain = load_study(write(), overrides=flags)
     without = forecast(plain.study, expand(plain.study, plain.population), personas=12)
     for models in (FAR, WORDS.replace("words", "far")):
         loaded = load_study(write(named(sample, models, "far")), overrides=flags)
         result = forecast(loaded.study, expand(loaded.study, loaded.population), personas=12)
-        assert result == msgspec.structs.replace(without, worlds=result.worlds)
+        said = [part for part in result.calls if part.role != "embed"]
+        assert tuple(said) == without.calls
+        vectors = [part for part in result.calls if part.role == "embed"]
+        assert [part.purpose for part in vectors] == ["recall", "memory"]
+        assert {(part.output_tokens, part.output_tokens_worst) for part in vectors} == {(0, 0)}
+        assert result.cost is not None
+        assert result.calls_total == without.calls_total + sum(part.calls for part in vectors)
 
 
 def test_the_report_says_what_vectors_are_and_who_speaks() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -22,6 +23,8 @@ from perdure.records.persona import Persona
 from perdure.records.presentation import CompletedTurn, Plan, Presentation, WorldDelta
 from perdure.records.reaction import Change, Reaction
 from perdure.records.scenario import Header
+from perdure.runner.config import RunConfig
+from perdure.study.identity import expand
 from perdure.testing.contracts import answer_need, example_header, example_people
 from perdure.world import ChannelWorld
 
@@ -71,6 +74,14 @@ def tied(*ties: tuple[int, int, float], personas: int, communities: Sequence[int
             for n, known in enumerate(found)
         ),
     )
+
+
+def with_graph(config: RunConfig) -> RunConfig:
+    """Give the population of a run the ties and communities of the contract suites' people."""
+    (cell, *_) = expand(config.study, config.population)
+    graph = example_people(cell.header).graph
+    population = msgspec.structs.replace(config.population, graph=graph, graph_hash="1" * 64)
+    return dataclasses.replace(config, population=population)
 
 
 def step(

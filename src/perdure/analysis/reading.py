@@ -28,6 +28,7 @@ from perdure.records.presentation import Presentation
 from perdure.records.record import Record
 from perdure.records.registry import WorldEntry
 from perdure.records.scenario import Scenario
+from perdure.study.activity import expected
 
 Wave = dict[str, Answer]
 K = TypeVar("K")
@@ -37,10 +38,10 @@ V = TypeVar("V")
 class Activation(Record):
     """How many personas were to be active at exposure ticks, and how many were.
 
-    `ticks` counts the exposure ticks that closed. `expected` is, over those ticks, the population
-    times the scenario's chance to be active: a mean, which chance misses by a little either way.
-    `realised` counts turn jobs, `thinned_ticks` the ticks whose plan asked for less than full
-    activation.
+    `ticks` counts the exposure ticks that closed. `expected` is, over those ticks, the sum of the
+    personas' chances to be active: a mean, which chance misses by a little either way. `realised`
+    counts those who had a turn that was none of a survey, `thinned_ticks` the ticks whose plan
+    asked for less than full activation.
     """
 
     ticks: int
@@ -109,7 +110,8 @@ class _Pass:
         self.own_calls_failed: Counter[str] = Counter()
         self.dropped: Counter[str] = Counter()
         self.realised = 0
-        self.exposed_ticks = 0
+        self.active: set[str] = set()
+        self.exposed_ticks: list[int] = []
         self.thinned_ticks = 0
         self.unanswered = 0
 
@@ -134,7 +136,7 @@ class _Pass:
         if self.is_wave(event.tick, question):
             self.waves[question][event.tick][event.persona] = Answer()
             return
-        self.realised += event.tick in self.exposure_ticks
+        self.active.add(event.persona)
         if question in self.closed:
             self._unscored(event.tick, event.persona, question)
             self.waiting[event.persona, question] = self._shown(payload.presentation)
@@ -148,7 +150,7 @@ class _Pass:
         if self.is_wave(event.tick, question):
             self.waves[question][event.tick][event.persona] = answer
             return
-        self.realised += event.tick in self.exposure_ticks
+        self.active.add(event.persona)
         if question in self.closed:
             shown = self._shown(payload.presentation)
             self._count(event.tick, event.persona, question, answer, shown)
@@ -182,8 +184,10 @@ class _Pass:
         self.tick = event.tick
         self.unanswered += payload.unanswered
         if event.tick in self.exposure_ticks:
-            self.exposed_ticks += 1
+            self.exposed_ticks.append(event.tick)
+            self.realised += len(self.active)
             self.thinned_ticks += payload.plan.activation < 1.0
+        self.active.clear()
 
     def all_marks(self) -> dict[tuple[str, int], int]:
         """Mark the answers at every tick, those of waves included."""
@@ -220,11 +224,12 @@ def read_world(
     *,
     waved: Collection[str],
     closed: Collection[str],
-    population: int,
+    involved: Mapping[float, int],
 ) -> WorldReading:
     """Fold a world's events into what a report needs.
 
-    `waved` names the questions that are asked at waves, `closed` all that have choices.
+    `waved` names the questions that are asked at waves, `closed` all that have choices; `involved`
+    counts the people by how involved they are.
     """
     seen = _Pass(waved, closed, scenario)
     book = CostBook(world.world_id)
@@ -266,8 +271,8 @@ def read_world(
         own_calls=seen.own_calls,
         own_calls_failed=dict(sorted(seen.own_calls_failed.items())),
         activation=Activation(
-            ticks=seen.exposed_ticks,
-            expected=seen.exposed_ticks * population * scenario.activation,
+            ticks=len(seen.exposed_ticks),
+            expected=expected(scenario, seen.exposed_ticks, involved),
             realised=seen.realised,
             thinned_ticks=seen.thinned_ticks,
             dropped=dict(sorted(seen.dropped.items())),

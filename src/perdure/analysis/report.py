@@ -6,6 +6,7 @@ how many events its record has.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
@@ -29,13 +30,17 @@ from perdure.analysis.reading import Activation, WorldReading, read_world
 from perdure.analysis.replicates import ScenarioSeeds, scenario_seeds
 from perdure.analysis.source import RecordSource
 from perdure.analysis.unmeasured import Gap, gaps
+from perdure.base.canonical import encode
 from perdure.records.budget import Budget
+from perdure.records.channels import Involvement
 from perdure.records.comparability import Comparability
+from perdure.records.persona import Persona
 from perdure.records.population import PopulationManifest
 from perdure.records.record import Record
 from perdure.records.registry import RungAt, WorldOutcome, WorldState
 from perdure.records.scenario import Question, Scenario
 from perdure.records.study import Study
+from perdure.study.activity import factor
 from perdure.trace.comparability import comparability
 from perdure.trace.forced import Marks, marks
 from perdure.trace.rungs import budget_in_force, rungs_of
@@ -176,6 +181,7 @@ def build_report(source: RecordSource, *, grouped_by: str = "") -> Report:
         groups=groups_of(personas, spec),
     )
     scenarios = {scenario.id: scenario for scenario in study.scenarios}
+    involved = _Involved(personas)
     readings = [
         read_world(
             world,
@@ -183,7 +189,7 @@ def build_report(source: RecordSource, *, grouped_by: str = "") -> Report:
             source.events(world.world_id),
             waved=frozenset(waved),
             closed=frozenset(closed),
-            population=len(frame.everyone),
+            involved=involved.of(scenarios[world.scenario].involvement),
         )
         for world in source.worlds
     ]
@@ -250,6 +256,24 @@ def build_report(source: RecordSource, *, grouped_by: str = "") -> Report:
         comparability=comparability(source.worlds, outcomes),
         population=source.entry.population,
     )
+
+
+class _Involved:
+    """How many people are how involved; worked out once for what many scenarios have alike."""
+
+    def __init__(self, personas: Sequence[Persona]) -> None:
+        self._personas = personas
+        self._known: dict[bytes, Mapping[float, int]] = {}
+
+    def of(self, involvement: Involvement | None) -> Mapping[float, int]:
+        """Count the people by their factor. One that is none would have kept the world from it."""
+        if involvement is None:
+            return {1.0: len(self._personas)}
+        key = encode(involvement)
+        if key not in self._known:
+            found = (factor(involvement, one.attributes) for one in self._personas)
+            self._known[key] = Counter(one for one in found if one is not None)
+        return self._known[key]
 
 
 def outcome_question(study: Study) -> Question | None:

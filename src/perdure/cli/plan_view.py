@@ -176,7 +176,9 @@ def _varies(study: Study) -> str:
 def _value(value: object) -> str:
     if isinstance(value, float):
         return f"{value:g}"
-    return f"[{', '.join(map(str, value))}]" if isinstance(value, list | tuple) else str(value)
+    if isinstance(value, dict):
+        return " ".join(_value(one) for one in value.values())
+    return f"[{', '.join(map(_value, value))}]" if isinstance(value, list | tuple) else str(value)
 
 
 def _listed(values: Sequence[str]) -> str:

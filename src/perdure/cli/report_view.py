@@ -238,7 +238,7 @@ def _activation(report: Report) -> Iterator[RenderableType]:
     columns = ["world", "scenario", "ticks", "expected", "realised", "thinned", "dropped"]
     yield WorldsTable(columns, rows)
     yield paragraph(
-        "Expected: population times chance to be active, over closed exposure ticks; who is active "
+        "Expected: everybody's chance to be active, over closed exposure ticks; who is active "
         "is drawn, so what is realised lies on either side of it.",
         style="dim",
     )

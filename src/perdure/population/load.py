@@ -21,6 +21,7 @@ from perdure.study.findings import Findings
 from perdure.study.load import Examined
 from perdure.study.overrides import drawn
 from perdure.study.schema import TURNS_MAX
+from perdure.study.turns import turns_of
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ def _people(
 
 def _require_size(study: Study, population: Population, file: str) -> None:
     """Refuse a study that no machine could finish, before anything is made of it."""
-    shown = sum(len(one.waves) + len(one.exposures) for one in study.scenarios)
+    shown = sum(at.most for one in study.scenarios for at in turns_of(one).values())
     turns = shown * len(study.seeds) * len(population.personas)
     if turns > TURNS_MAX:
         wrong = f"The study has up to {turns:,} turns, and {TURNS_MAX:,} is the most that is run."

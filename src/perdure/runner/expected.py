@@ -19,7 +19,8 @@ from perdure.records.presentation import Plan
 from perdure.records.record import Record
 from perdure.records.scenario import AgentSettings, Header, Scenario
 from perdure.runner.estimates import RoleAndPurpose, calls_of
-from perdure.study.schedule import REFLECTIONS, TURNS, Schedule
+from perdure.study.read_models import EMBED
+from perdure.study.schedule import Schedule
 
 Numbers = Mapping[RoleAndPurpose, int]
 
@@ -61,30 +62,27 @@ def calls_left(expected: Numbers, begun: Numbers) -> dict[RoleAndPurpose, int]:
     return {kind: max(0, number - begun.get(kind, 0)) for kind, number in expected.items()}
 
 
-def schedule(scenario: Scenario, agent: AgentSettings, personas: int) -> dict[int, Needs]:
-    """Count the calls of the survey world and the persona agent, for that many personas.
+def schedule(
+    scenario: Scenario, agent: AgentSettings, personas: int, *, embeds: bool = False
+) -> dict[int, Needs]:
+    """Count the calls of our own world and agent, for that many personas.
 
     The result has an entry for every tick that makes any. How many personas are active, and how
     many of them reflect, is what is expected, rounded up.
     """
-    planned = Schedule(scenario, agent)
+    planned = Schedule(scenario, agent, embeds=embeds)
     needs = {}
     for tick in planned.ticks:
-        expected = planned.expected(tick, personas)
-        whole = personas if planned.is_wave(tick) else 0
-        thinned = _up(expected.get(TURNS, 0) - whole)
-        reflections = _up(expected.get(REFLECTIONS, 0))
+        parts = planned.parts(tick, personas)
         needs[tick] = Needs(
-            whole={TURNS: whole} if whole else {},
-            thinned={TURNS: thinned} if thinned else {},
-            optional={REFLECTIONS: reflections} if reflections else {},
+            whole=_up(parts.whole), thinned=_up(parts.thinned), optional=_up(parts.optional)
         )
     return needs
 
 
-def _up(number: float) -> int:
+def _up(calls: Mapping[RoleAndPurpose, float]) -> Numbers:
     """Round up, but not for what is only in the last digits of a float."""
-    return math.ceil(round(number, 6))
+    return {kind: math.ceil(round(count, 6)) for kind, count in calls.items()}
 
 
 class Seen:
@@ -153,7 +151,10 @@ def prospect_of(agent: AgentSettings, headers: Sequence[Header], personas: int) 
     """Choose how the calls of a run's ticks are foreseen: as scheduled, or from those seen."""
     # Once for each scenario, not for each of its replicates.
     scenarios = {header.scenario.id: header.scenario for header in headers}
-    by_scenario = {name: schedule(one, agent, personas) for name, one in scenarios.items()}
+    embeds = any(EMBED in header.pins for header in headers)
+    by_scenario = {
+        name: schedule(one, agent, personas, embeds=embeds) for name, one in scenarios.items()
+    }
     known = Known({header.world_id: by_scenario[header.scenario.id] for header in headers})
     own = [agent.agent, *(scenario.world for scenario in scenarios.values())]
     if all(name.startswith("perdure.") for name in own):

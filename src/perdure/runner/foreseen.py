@@ -111,7 +111,7 @@ def _starts(budget: Budget, found: Forecast, rungs: tuple[RungExpected, ...]) ->
     if not found.ticks:
         return True
     first = found.ticks[0]
-    calls = math.ceil(round(first.turns + first.reflections, 6))
+    calls = math.ceil(round(first.calls, 6))
     pauses = any(one.rung is Rung.PAUSE and one.tick == first.tick for one in rungs)
     too_few = budget.calls is not None and budget.calls < calls
     too_short = budget.tokens is not None and budget.tokens < calls * found.call_tokens

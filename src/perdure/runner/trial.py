@@ -9,12 +9,13 @@ import dataclasses
 import math
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 
 from perdure.base.errors import UsageError
+from perdure.records.channels import Channels
 from perdure.records.events import Cost
 from perdure.records.record import Record
 from perdure.records.result import Progress, RunResult
@@ -113,8 +114,24 @@ def _until(scenario: Scenario, horizon: int) -> Scenario:
         scenario,
         horizon=horizon,
         waves=tuple(tick for tick in scenario.waves if tick < horizon),
-        exposures={key: shown for key, shown in scenario.exposures.items() if int(key) < horizon},
+        exposures=_before(scenario.exposures, horizon),
+        channels=_channels(scenario.channels, horizon),
+        interventions=tuple(one for one in scenario.interventions if one.tick < horizon),
     )
+
+
+def _channels(channels: Channels, horizon: int) -> Channels:
+    feed, forum, mouth = channels.feed, channels.forum, channels.word_of_mouth
+    replace = msgspec.structs.replace
+    return Channels(
+        feed=replace(feed, posts=_before(feed.posts, horizon)) if feed else None,
+        forum=replace(forum, posts=_before(forum.posts, horizon)) if forum else None,
+        word_of_mouth=replace(mouth, starts=_before(mouth.starts, horizon)) if mouth else None,
+    )
+
+
+def _before(listed: Mapping[str, tuple[str, ...]], horizon: int) -> dict[str, tuple[str, ...]]:
+    return {key: claims for key, claims in listed.items() if int(key) < horizon}
 
 
 def _tried(folder: Path) -> Iterator[Tried]:

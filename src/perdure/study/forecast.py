@@ -1,6 +1,6 @@
 """What a study will take before anything is spent: worlds, calls, tokens, money, time.
 
-Pure. Numbers of calls follow from the schedule of the survey world and the persona agent; with a
+Pure. Numbers of calls follow from the schedule of our own world and agent; with a
 world or an agent of the user's own they are what ours would do, and `own_parts` says so. Tokens
 are estimated from the length of the texts.
 """
@@ -20,7 +20,18 @@ from perdure.study.identity import Cell
 from perdure.study.lengths import Lengths, lengths
 from perdure.study.pricing import amount_of, most_for, price_of
 from perdure.study.read_models import EMBED
-from perdure.study.schedule import REFLECTIONS, TURNS, Kind, Schedule
+from perdure.study.schedule import (
+    INTEREST,
+    KINDS,
+    MEMORIES,
+    PROBES,
+    RECALLS,
+    REFLECTIONS,
+    TEXTS_MAX,
+    TURNS,
+    Kind,
+    Schedule,
+)
 
 DEAR = NANO
 
@@ -64,9 +75,9 @@ class WorldForecast(Record):
 class TickForecast(Record):
     """One tick, over all worlds that are to live it, at full activation.
 
-    `turns` and `reflections` are the calls to expect. Expected costs are in nano-units, apart for
-    what nothing thins (`wave`), for what activation thins (`active`), and for optional work;
-    absent if a call of the tick has no known price.
+    `turns`, `reflections` and `others` (probes and vectors) are the calls to expect. Expected costs
+    are in nano-units, apart for what nothing thins (`wave`), for what activation thins (`active`),
+    and for optional work; absent if a call of the tick has no known price.
     """
 
     tick: int
@@ -74,9 +85,15 @@ class TickForecast(Record):
     turns: float
     reflections: float
     calls_worst: int
+    others: float = 0.0
     wave: int | None = None
     active: int | None = None
     optional: int | None = None
+
+    @property
+    def calls(self) -> float:
+        """All calls to expect."""
+        return self.turns + self.reflections + self.others
 
 
 class Forecast(Record):
@@ -130,8 +147,10 @@ def forecast(
 
     `pace` and `costs` (by role and purpose, what one call costs) are measured, if there are any.
     """
-    worlds = tuple(_world(cell, personas) for cell in cells)
-    counted = _count(study, cells, personas)
+    schedules = _schedules(study, cells)
+    turns = {name: _turns(schedule, personas) for name, schedule in schedules.items()}
+    worlds = tuple(_world(cell, turns[cell.entry.scenario]) for cell in cells)
+    counted = _count(schedules, cells, personas)
     calls = _calls(study, worlds, counted, costs or {})
     ticks = tuple(_tick(tick, counted[tick], calls) for tick in sorted(counted))
     return Forecast(
@@ -146,7 +165,7 @@ def forecast(
             _attempts_worst(study, part) * (part.input_tokens_worst + part.output_tokens_worst)
             for part in calls
         ),
-        widest_tick=max((math.ceil(tick.turns) for tick in ticks), default=0),
+        widest_tick=max((math.ceil(round(tick.turns, 6)) for tick in ticks), default=0),
         currency=study.currency,
         ticks=ticks,
         cost=_sum(_times(part.typical_cost, part.calls) for part in calls),
@@ -160,7 +179,7 @@ def forecast(
 def tick_cost(study: Study, scenario: Scenario, tick: int, *, personas: int) -> int | None:
     """Forecast what one tick of a scenario costs, in nano-units; None if a price is not known."""
     costs = call_costs(study)
-    expected = Schedule(scenario, study.agent).expected(tick, personas)
+    expected = _schedule(study, scenario).expected(tick, personas)
     amounts = [_times(costs[kind][0], number) for kind, number in expected.items()]
     known = [amount for amount in amounts if amount is not None]
     return math.ceil(round(sum(known), 6)) if len(known) == len(amounts) else None
@@ -183,28 +202,47 @@ class _Counted:
     """The calls of one tick, over the worlds: to expect, and at most."""
 
     def __init__(self) -> None:
-        self.wave = 0.0
-        self.active = 0.0
-        self.optional = 0.0
+        self.is_wave = False
+        self.whole: dict[Kind, float] = {}
+        self.active: dict[Kind, float] = {}
+        self.optional: dict[Kind, float] = {}
         self.most: Counter[Kind] = Counter()
 
     def add(self, schedule: Schedule, tick: int, personas: int, worlds: int) -> None:
         """Add a tick of so many worlds that have one schedule."""
-        expected = schedule.expected(tick, personas)
-        asked = personas if schedule.is_wave(tick) else 0
-        self.wave += worlds * asked
-        self.active += worlds * (expected.get(TURNS, 0.0) - asked)
-        self.optional += worlds * expected.get(REFLECTIONS, 0.0)
-        for kind, count in schedule.most(tick, personas).items():
-            self.most[kind] += worlds * count
+        parts = schedule.parts(tick, personas)
+        self.is_wave |= schedule.is_wave(tick)
+        for sums, part in (
+            (self.whole, parts.whole),
+            (self.active, parts.thinned),
+            (self.optional, parts.optional),
+        ):
+            for kind, count in part.items():
+                sums[kind] = sums.get(kind, 0.0) + worlds * count
+        for kind, most in schedule.most(tick, personas).items():
+            self.most[kind] += worlds * most
+
+    def of(self, kind: Kind) -> float:
+        """Count all calls of a kind to expect."""
+        return sum(part.get(kind, 0.0) for part in (self.whole, self.active, self.optional))
 
 
-def _count(study: Study, cells: tuple[Cell, ...], personas: int) -> dict[int, _Counted]:
-    worlds = Counter(cell.entry.scenario for cell in cells)
+def _schedules(study: Study, cells: tuple[Cell, ...]) -> dict[str, Schedule]:
+    """Make the schedule of each scenario once, and not for each of its replicates."""
     scenarios = {cell.entry.scenario: cell.header.scenario for cell in cells}
+    return {name: _schedule(study, scenario) for name, scenario in scenarios.items()}
+
+
+def _schedule(study: Study, scenario: Scenario) -> Schedule:
+    return Schedule(scenario, study.agent, embeds=EMBED in study.models)
+
+
+def _count(
+    schedules: Mapping[str, Schedule], cells: tuple[Cell, ...], personas: int
+) -> dict[int, _Counted]:
+    worlds = Counter(cell.entry.scenario for cell in cells)
     counted: dict[int, _Counted] = defaultdict(_Counted)
-    for name, scenario in scenarios.items():
-        schedule = Schedule(scenario, study.agent)
+    for name, schedule in schedules.items():
         for tick in schedule.ticks:
             counted[tick].add(schedule, tick, personas, worlds[name])
     return counted
@@ -217,10 +255,8 @@ def _calls(
     measured: Mapping[Kind, int],
 ) -> tuple[CallForecast, ...]:
     costs, sizes = call_costs(study), _sizes(lengths(study))
-    expected = {
-        TURNS: sum(world.turns for world in worlds),
-        REFLECTIONS: round(sum(tick.optional for tick in counted.values())),
-    }
+    expected = {kind: round(sum(tick.of(kind) for tick in counted.values())) for kind in KINDS}
+    expected[TURNS] = sum(world.turns for world in worlds)
     most = sum((tick.most for tick in counted.values()), start=Counter[Kind]())
     return tuple(
         CallForecast(
@@ -236,29 +272,39 @@ def _calls(
             typical_cost=measured.get(kind, costs[kind][0]),
             worst_cost=costs[kind][1],
         )
-        for kind in (TURNS, REFLECTIONS)
+        for kind in KINDS
         if most[kind]
     )
 
 
 def _tick(tick: int, counted: _Counted, calls: tuple[CallForecast, ...]) -> TickForecast:
     costs = {(part.role, part.purpose): part.typical_cost for part in calls}
+    turns, reflections = counted.of(TURNS), counted.of(REFLECTIONS)
     return TickForecast(
         tick=tick,
-        is_wave=counted.wave > 0,
-        turns=counted.wave + counted.active,
-        reflections=counted.optional,
+        is_wave=counted.is_wave,
+        turns=turns,
+        reflections=reflections,
+        others=sum(counted.of(kind) for kind in KINDS if kind not in (TURNS, REFLECTIONS)),
         calls_worst=counted.most.total(),
-        wave=_times(costs.get(TURNS), counted.wave),
-        active=_times(costs.get(TURNS), counted.active),
-        optional=_times(costs.get(REFLECTIONS), counted.optional),
+        wave=_together(counted.whole, costs),
+        active=_together(counted.active, costs),
+        optional=_together(counted.optional, costs),
     )
+
+
+def _together(calls: Mapping[Kind, float], costs: Mapping[Kind, int | None]) -> int | None:
+    return _sum(_times(costs.get(kind), count) for kind, count in calls.items())
 
 
 def _sizes(sizes: Lengths) -> dict[Kind, tuple[int, int]]:
     return {
         TURNS: (sizes.turn, sizes.turn_worst),
         REFLECTIONS: (sizes.reflection, sizes.reflection_worst),
+        PROBES: (sizes.reflection, sizes.turn_worst),
+        RECALLS: (sizes.text, sizes.texts_worst),
+        MEMORIES: (sizes.text, sizes.texts_worst),
+        INTEREST: (TEXTS_MAX * sizes.text, TEXTS_MAX * sizes.text_worst),
     }
 
 
@@ -279,16 +325,21 @@ def _priced(study: Study, kind: Kind, size: tuple[int, int]) -> tuple[int | None
     return amount_of(typical, price), most_for(worst, price)
 
 
-def _world(cell: Cell, personas: int) -> WorldForecast:
-    scenario = cell.header.scenario
-    waves, shown = len(scenario.waves), len(scenario.exposures)
+def _turns(schedule: Schedule, personas: int) -> tuple[int, int]:
+    """Count the turns of a world, to expect and at most."""
+    turns = sum(schedule.turns(tick, personas) for tick in schedule.ticks)
+    most = sum(schedule.turns_most(tick, personas) for tick in schedule.ticks)
+    return round(round(turns, 6)), most
+
+
+def _world(cell: Cell, turns: tuple[int, int]) -> WorldForecast:
     return WorldForecast(
         world_id=cell.entry.world_id,
-        scenario=scenario.id,
+        scenario=cell.entry.scenario,
         replicate_seed=cell.entry.replicate_seed,
-        ticks=scenario.horizon,
-        turns=personas * waves + round(personas * shown * scenario.activation),
-        turns_worst=personas * (waves + shown),
+        ticks=cell.header.scenario.horizon,
+        turns=turns[0],
+        turns_worst=turns[1],
     )
 
 
@@ -321,14 +372,13 @@ def _sum(amounts: Iterable[int | None]) -> int | None:
 def _seconds(study: Study, ticks: tuple[TickForecast, ...], pace: Pace | None) -> float | None:
     """Say how long the ticks take one after another, at a measured pace or a limited one."""
     limit = _first(study).endpoint.requests_per_minute
-    total = sum(tick.turns + tick.reflections for tick in ticks)
+    total = sum(tick.calls for tick in ticks)
     limited = total * 60 / limit if limit else None
     if pace is None:
         return limited
     # A persona's reflection waits for its turn, so a tick takes one call's time or two at least.
     rounds = sum(
-        max((tick.turns + tick.reflections) / pace.in_flight_max, 2.0 if tick.reflections else 1.0)
-        for tick in ticks
+        max(tick.calls / pace.in_flight_max, 2.0 if tick.reflections else 1.0) for tick in ticks
     )
     return max(pace.call_s * rounds, limited or 0.0)
 

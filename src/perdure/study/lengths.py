@@ -6,12 +6,13 @@ is where calls are reserved.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from perdure.base.tokens import estimated_tokens
+from perdure.records.channels import Channels
 from perdure.records.persona import AttributeSpec
-from perdure.records.scenario import Question
+from perdure.records.scenario import Question, Scenario
 from perdure.records.study import Study
 
 _FRAME = 500
@@ -19,35 +20,84 @@ _MEMORY = 200
 _MEMORY_WORST = 700
 _NUMBER = 6
 _TEXT = 40
+# What is told of a message beside its words, and how an answer has to look where one can act.
+_ABOUT = 60
+_ABOUT_WORST = 300
+_FORM = 700
+_FORM_WORST = 3_000
+_TOKEN_WORST = 16
 
 Measure = Callable[[str], int]
 
 
 @dataclass(frozen=True)
 class Lengths:
-    """Input tokens of one call, typical and at worst, of a turn and of a reflection."""
+    """Input tokens of one call, typical and at worst, of a turn and of a reflection.
+
+    `text` is one text that is embedded, a message or what is known of a persona; `texts_worst` are
+    all those that one persona embeds by one call.
+    """
 
     turn: int
     turn_worst: int
     reflection: int
     reflection_worst: int
+    text: int
+    text_worst: int
+    texts_worst: int
 
 
 def lengths(study: Study) -> Lengths:
     """Estimate the input tokens of a study's calls."""
     remembered = study.agent.memories_max
-    few = min(remembered, max((len(one.exposures) for one in study.scenarios), default=0) / 2)
-    shown = [claim.text for claim in study.brief.claims]
-    typical = _shared(study, len, _mean) + round(_MEMORY * few) + _mean(map(len, shown))
-    worst = _shared(study, _bytes, _most) + _MEMORY_WORST * remembered + _most(map(_bytes, shown))
+    few = min(remembered, max(map(_met, study.scenarios), default=0) / 2)
+    claims = [claim.text for claim in study.brief.claims]
+    messages, messages_worst = _messages(study, claims)
+    who, who_worst = _shared(study, len, _mean), _shared(study, _bytes, _most)
+    typical = who + round(_MEMORY * few) + messages
+    worst = who_worst + _MEMORY_WORST * remembered + messages_worst
     asked = _mean(_question(question, len) for question in study.questions)
     asked_worst = _most(_question(question, _bytes) for question in study.questions)
+    kept = max(study.agent.memories_kept, remembered)
     return Lengths(
         turn=estimated_tokens(typical + asked),
         turn_worst=worst + asked_worst,
         reflection=estimated_tokens(typical + _MEMORY),
         reflection_worst=worst + _MEMORY_WORST,
+        text=estimated_tokens(max(_MEMORY, _mean(map(len, claims)))),
+        text_worst=max(who_worst, _most(map(_bytes, claims)), _said_worst(study)),
+        texts_worst=messages_worst + asked_worst + _MEMORY_WORST * (1 + kept),
     )
+
+
+def _met(scenario: Scenario) -> int:
+    """Count the ticks at which somebody may meet something to remember."""
+    return len(scenario.exposures) if scenario.channels == Channels() else scenario.horizon
+
+
+def _messages(study: Study, claims: Sequence[str]) -> tuple[int, int]:
+    """Measure what is shown at once: a claim, or several messages with what is told of them."""
+    shown, most = _mean(map(len, claims)), _most(map(_bytes, claims))
+    room = max((_room(scenario.channels) for scenario in study.scenarios), default=0)
+    if not room:
+        return shown, most
+    beliefs = len(study.brief.claims)
+    said = max(most, _said_worst(study))
+    return (
+        room * (max(shown, _MEMORY) + _ABOUT) + beliefs * _TEXT + _FORM,
+        room * (said + _ABOUT_WORST) + beliefs * (_TEXT + most) + _FORM_WORST + said,
+    )
+
+
+def _room(channels: Channels) -> int:
+    """Say how many messages somebody is shown at once, at most."""
+    there = (channels.feed, channels.forum, channels.word_of_mouth)
+    return max((one.exposures_max for one in there if one is not None), default=0)
+
+
+def _said_worst(study: Study) -> int:
+    """Measure the longest message of a persona, in bytes: a token may be several characters."""
+    return _TOKEN_WORST * study.agent.answer_tokens_max
 
 
 def _shared(study: Study, measure: Measure, choose: Callable[[Iterable[int]], int]) -> int:

@@ -5,7 +5,7 @@ What is left out and what is written as its default are the same, to the last by
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -25,6 +25,7 @@ from perdure.records.record import Record
 from perdure.study import schema
 from perdure.study.findings import quoted, suggestion
 from perdure.study.kinds import Spot
+from perdure.study.read_models import require_vectors
 from perdure.study.references import References
 from perdure.study.section import Field, Section
 
@@ -67,6 +68,9 @@ def _board(
     ranking = Ranking(section.get(schema.RANKING))
     if ranking is Ranking.NETWORK:
         _require_graph(section, schema.RANKING, references, "has no graph to rank by")
+    if ranking is Ranking.INTEREST:
+        line = section.line_of(schema.RANKING)
+        require_vectors(references.study, line, f"`{section.trail}` ranks by interest")
     posts = references.claims_at(section.get(schema.POSTS), "post", section.found)
     return {**values, "posts": posts, "ranking": ranking}
 
@@ -96,8 +100,8 @@ def read_interventions(
     spots: tuple[Spot[Section], ...] = section.get(schema.INTERVENTIONS)
     planned = tuple(_intervention(spot.value, there, references) for spot in spots)
     for spot, one in zip(spots, planned, strict=True):
-        if spot.value.sound and one.claim:
-            _check_posted(spot.value, one, channels, planned)
+        if spot.value.sound and _is_known(one.claim, references):
+            _check_posted(spot.value, one, channels, planned, references)
     return planned
 
 
@@ -111,26 +115,8 @@ def _intervention(
     if section.has(schema.INTERVENTION_CHANNEL) and channel not in there:
         wrong = f"The scenario has no channel {quoted(channel)}."
         section.wrong(schema.INTERVENTION_CHANNEL, wrong, suggestion("", there))
-    for field, kinds in (
-        (schema.OF_CLAIM, _OF_A_CLAIM),
-        (schema.NEW_RANKING, (InterventionKind.RANK,)),
-    ):
-        if kind in kinds and not section.present(field):
-            wrong = f"`{kind.value}` needs `{field.key}`."
-            section.wrong(schema.INTERVENTION_KIND, wrong, f"Write `{field.key}:`.")
-        elif kind not in kinds and section.present(field):
-            section.wrong(field, f"`{kind.value}` has no `{field.key}`.", "Remove it.")
-    if claim:
-        references.check_claim(section.line_of(schema.OF_CLAIM), claim, found)
-    if channel == _MOUTH and kind not in _BY_MOUTH:
-        wrong = "Word of mouth has neither ranking nor counts, and nothing on it comes first."
-        section.wrong(schema.INTERVENTION_KIND, wrong, "Write `publish` or `remove`.")
-    if ranking == Ranking.NETWORK and references.known.has_graph is False:
-        wrong = "The population has no graph to rank by."
-        section.wrong(schema.NEW_RANKING, wrong, _NO_GRAPH)
-    if kind is InterventionKind.PUBLISH and section.get(schema.FOR_TICKS):
-        wrong = "What is published stays: `publish` has no `ticks`."
-        section.wrong(schema.FOR_TICKS, wrong, "Remove it, and `remove` the claim later.")
+    if section.has(schema.INTERVENTION_KIND):
+        _check_fields(section, kind, references)
     return _made(
         PlannedIntervention,
         {
@@ -144,15 +130,47 @@ def _intervention(
     )
 
 
+def _check_fields(section: Section, kind: InterventionKind, references: References) -> None:
+    """Note what an intervention of this kind lacks, or has and cannot have."""
+    ranking = section.get(schema.NEW_RANKING)
+    for field, kinds in (
+        (schema.OF_CLAIM, _OF_A_CLAIM),
+        (schema.NEW_RANKING, (InterventionKind.RANK,)),
+    ):
+        if kind in kinds and not section.present(field):
+            wrong = f"`{kind.value}` needs `{field.key}`."
+            section.wrong(schema.INTERVENTION_KIND, wrong, f"Write `{field.key}:`.")
+        elif kind not in kinds and section.present(field):
+            section.wrong(field, f"`{kind.value}` has no `{field.key}`.", "Remove it.")
+    if claim := section.get(schema.OF_CLAIM):
+        references.check_claim(section.line_of(schema.OF_CLAIM), claim, section.found)
+    if section.get(schema.INTERVENTION_CHANNEL) == _MOUTH and kind not in _BY_MOUTH:
+        wrong = "Word of mouth has neither ranking nor counts, and nothing on it comes first."
+        section.wrong(schema.INTERVENTION_KIND, wrong, "Write `publish` or `remove`.")
+    if ranking == Ranking.INTEREST:
+        line = section.line_of(schema.NEW_RANKING)
+        require_vectors(references.study, line, f"`{section.trail}` ranks by interest")
+    if ranking == Ranking.NETWORK and references.known.has_graph is False:
+        wrong = "The population has no graph to rank by."
+        section.wrong(schema.NEW_RANKING, wrong, _NO_GRAPH)
+    if kind is InterventionKind.PUBLISH and section.get(schema.FOR_TICKS):
+        wrong = "What is published stays: `publish` has no `ticks`."
+        section.wrong(schema.FOR_TICKS, wrong, "Remove it, and `remove` the claim later.")
+
+
 def _check_posted(
     section: Section,
     one: PlannedIntervention,
     channels: Channels,
     planned: tuple[PlannedIntervention, ...],
+    references: References,
 ) -> None:
     """Note a claim that is to be promoted or removed and is not on the channel by then."""
     board = getattr(channels, one.channel, None)
     if not isinstance(board, Feed | Forum) or one.kind is InterventionKind.PUBLISH:
+        return
+    # A misspelt claim among those posted may have been meant to be this one.
+    if not all(_is_known(claim, references) for claims in board.posts.values() for claim in claims):
         return
     posted = [int(tick) for tick, claims in board.posts.items() if one.claim in claims]
     posted += [
@@ -164,6 +182,10 @@ def _check_posted(
     if not posted or (one.kind is InterventionKind.PROMOTE and min(posted) > one.tick):
         wrong = f"The claim {quoted(one.claim)} is not on `{one.channel}` at tick {one.tick}."
         section.wrong(schema.OF_CLAIM, wrong, "Post it there by then, or name another claim.")
+
+
+def _is_known(claim: str, references: References) -> bool:
+    return claim in (references.known.claims or ())
 
 
 def read_involvement(section: Section, references: References) -> Involvement:
@@ -203,13 +225,3 @@ def read_rhythm(section: Section, tick_unit: str) -> tuple[float, ...]:
         wrong = f"The rhythm `{value}` is one of ticks of a {unit}, and a tick is a {tick_unit}."
         section.wrong(schema.RHYTHM, wrong, f"Write `tick: {unit}`, or a list of factors.")
     return factors
-
-
-def rankings(channels: Channels, planned: tuple[PlannedIntervention, ...]) -> Iterator[Ranking]:
-    """Give every ranking that a scenario ever uses."""
-    for board in (channels.feed, channels.forum):
-        if board is not None:
-            yield board.ranking
-    for one in planned:
-        if one.ranking is not None:
-            yield one.ranking

@@ -38,7 +38,7 @@ def read_scenarios(study: Section, known: Known) -> tuple[Scenario, ...]:
     scenarios: list[Scenario] = []
     for entry in entries:
         for cell in _written_out(entry, timeline, room=schema.CELLS_MAX - len(scenarios)):
-            scenarios.append(_Reader(cell, timeline, known).scenario())
+            scenarios.append(_Reader(cell, timeline, study, known).scenario())
             if not checked.may_go_on(cell, scenarios[-1]):
                 return tuple(scenarios)
     return tuple(scenarios)
@@ -63,13 +63,15 @@ def _written_out(
 class _Reader:
     """One scenario over the shared timeline."""
 
-    def __init__(self, entry: Named[str, Section], timeline: Section, known: Known) -> None:
+    def __init__(
+        self, entry: Named[str, Section], timeline: Section, study: Section, known: Known
+    ) -> None:
         self._entry = entry
         self._timeline = timeline
         self._known = known
         source = self._from(schema.HORIZON)
         horizon = source.get(schema.HORIZON) if source.has(schema.HORIZON) else None
-        self._references = References(known, horizon)
+        self._references = References(study, known, horizon)
 
     def _from(self, field: Field[Any]) -> Section:
         own = self._entry.value
@@ -95,7 +97,7 @@ class _Reader:
             exposures=exposures,
             exposure_question=self._get(schema.EXPOSURE_QUESTION),
             activation=self._get(schema.ACTIVATION),
-            world=self._get(schema.WORLD),
+            world=self._world(),
             settings=self._get(schema.WORLD_SETTINGS),
             **self._channels(),
         )
@@ -117,6 +119,11 @@ class _Reader:
             given["involvement"] = read_involvement(section, references)
         given["rhythm"] = read_rhythm(self._from(schema.RHYTHM), self._get(schema.TICK))
         return given
+
+    def _world(self) -> str:
+        """Read which world it is. The one that ships is one, by whichever of its names."""
+        name = self._get(schema.WORLD)
+        return schema.WORLD_THAT_SHIPS if name == schema.ITS_NAME else name
 
     def _check_horizon(self) -> None:
         if not self._from(schema.HORIZON).present(schema.HORIZON):

@@ -24,8 +24,12 @@ class Known:
 
 @dataclass(frozen=True)
 class References:
-    """What one scenario may refer to. Without a `horizon` that could be read, any tick is one."""
+    """What one scenario may refer to. Without a `horizon` that could be read, any tick is one.
 
+    `study` is the whole file, as read.
+    """
+
+    study: Section
     known: Known
     horizon: int | None
 

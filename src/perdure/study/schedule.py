@@ -1,86 +1,204 @@
-"""What calls each tick of a world will make, by the schedule of its survey world. Pure.
+"""What calls each tick of a world will make, by the schedule of our own world and agent. Pure.
 
 With a world or an agent of the user's own, it is what ours would do.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 
 from perdure.records.scenario import AgentSettings, Scenario
+from perdure.study.turns import Texts, TickTurns, turns_of
 
 Kind = tuple[str, str]
 
 # The calls of the persona agent, by role and purpose.
 TURNS: Kind = ("tier_a", "turn")
 REFLECTIONS: Kind = ("tier_b", "reflection")
+PROBES: Kind = ("tier_a", "probe")
+RECALLS: Kind = ("embed", "recall")
+MEMORIES: Kind = ("embed", "memory")
+# The calls of the world.
+INTEREST: Kind = ("embed", "interest")
+KINDS = (TURNS, REFLECTIONS, PROBES, RECALLS, MEMORIES, INTEREST)
+
+# How many texts the world embeds by one call.
+TEXTS_MAX = 64
+# How often an answer that has to be in a form is asked for: once more, if it is not.
+_TRIES = 2
 
 # Beyond so many exposures the long-run mean says enough.
 _EXACT_MAX = 2_000
 
 
+@dataclass(frozen=True)
+class Parts:
+    """The calls of a tick at full activation: made under every plan, thinned, and optional work."""
+
+    whole: Mapping[Kind, float]
+    thinned: Mapping[Kind, float]
+    optional: Mapping[Kind, float]
+
+
 class Schedule:
     """The calls of a world's ticks, for each kind of call: its role and its purpose."""
 
-    def __init__(self, scenario: Scenario, agent: AgentSettings) -> None:
-        self._activation = scenario.activation
-        self._every = agent.reflect_every
-        self._waves = frozenset(scenario.waves)
-        shown = sorted(int(tick) for tick, claims in scenario.exposures.items() if claims)
-        self._place = {tick: place for place, tick in enumerate(shown)}
-        self.ticks = tuple(sorted(self._waves | self._place.keys()))
+    def __init__(self, scenario: Scenario, agent: AgentSettings, *, embeds: bool = False) -> None:
+        """Make the schedule. `embeds` says whether the study has a model that gives vectors."""
+        self._agent = agent
+        self._embeds = embeds
+        self._turns = turns_of(scenario)
+        self._reflecting = _chances(self._turns, agent.reflect_every)
+        self._can_reflect = _can_reflect(self._turns, agent.reflect_every)
+        self.ticks = tuple(self._turns)
 
     def is_wave(self, tick: int) -> bool:
         """Say whether everyone is asked at a tick. A survey wave is never thinned."""
-        return tick in self._waves
+        return self._at(tick).waves > 0
+
+    def turns(self, tick: int, personas: int) -> float:
+        """Count the turns to expect of a tick, at full activation."""
+        at = self._at(tick)
+        return personas * (at.waves + at.shown + at.acting)
+
+    def turns_most(self, tick: int, personas: int) -> int:
+        """Count the turns that a tick can have at most."""
+        return personas * self._at(tick).most
+
+    def parts(self, tick: int, personas: int) -> Parts:
+        """Count the calls to expect of a tick, attempts after the first left out.
+
+        How many reflect is the mean over all ways in which the turns before can have fallen; those
+        that follow a belief that moved far are beyond it.
+        """
+        at = self._at(tick)
+        shown = personas * (at.shown + at.acting)
+        whole = self._of_turns(tick, personas * at.waves)
+        if at.texts is not None:
+            whole[INTEREST] = float(_calls_for(at.texts, personas))
+        optional = {
+            REFLECTIONS: personas * self._reflecting.get(tick, 0.0),
+            PROBES: (personas * at.waves + shown) * self._probing(tick),
+        }
+        return Parts(
+            whole=_some(whole), thinned=_some(self._of_turns(tick, shown)), optional=_some(optional)
+        )
 
     def expected(
         self, tick: int, personas: int, *, share: float = 1.0, optional_work: bool = True
     ) -> Mapping[Kind, float]:
-        """Count the calls to expect of a tick, attempts after the first left out.
+        """Count the calls to expect of a tick in all.
 
-        Of those who would be active, `share` are; reflections are optional work. How many reflect
-        is the mean over all ways in which the turns before can have fallen, at full activation.
+        Of those who would be active, `share` are; reflections and probes are optional work.
         """
-        calls: dict[Kind, float] = {}
-        turns = float(personas) if tick in self._waves else 0.0
-        if tick in self._place:
-            turns += personas * self._activation * share
-            if optional_work and self._every > 0:
-                chances = _reflecting(len(self._place), self._activation, self._every)
-                calls[REFLECTIONS] = personas * chances[self._place[tick]] * share
-        if turns:
-            calls[TURNS] = turns
-        return {kind: count for kind, count in calls.items() if count}
+        parts = self.parts(tick, personas)
+        calls = dict(parts.whole)
+        for part in (parts.thinned, parts.optional if optional_work else {}):
+            for kind, count in part.items():
+                calls[kind] = calls.get(kind, 0.0) + count * share
+        return calls
 
     def most(self, tick: int, personas: int) -> Mapping[Kind, int]:
         """Count the calls that a tick can have at most, attempts after the first left out.
 
-        At most everyone is active, and every reflection failed so far and is tried again.
+        At most everyone is active, no answer is in its form at once, and every reflection and every
+        embedding failed so far and is tried again.
         """
-        calls: dict[Kind, int] = {}
-        shown = tick in self._place
-        turns = personas * ((tick in self._waves) + shown)
-        if turns:
-            calls[TURNS] = turns
-        if shown and 0 < self._every <= self._place[tick] + 1:
-            calls[REFLECTIONS] = personas
-        return calls
+        at = self._at(tick)
+        turns = at.most
+        calls = {
+            TURNS: personas * (turns + (_TRIES - 1) * at.acting_most),
+            REFLECTIONS: personas * self._can_reflect.get(tick, 0),
+            PROBES: personas * turns if self._probing(tick) else 0,
+            RECALLS: personas * turns if self._recalls(tick) else 0,
+            MEMORIES: personas * turns if self._embeds else 0,
+            INTEREST: _calls_for(at.texts_most, personas) if at.texts_most is not None else 0,
+        }
+        return {kind: count for kind, count in calls.items() if count}
+
+    def _at(self, tick: int) -> TickTurns:
+        return self._turns.get(tick, _NO_TURNS)
+
+    def _of_turns(self, tick: int, turns: float) -> dict[Kind, float]:
+        return {
+            TURNS: turns,
+            RECALLS: turns if self._recalls(tick) else 0.0,
+            MEMORIES: turns if self._embeds else 0.0,
+        }
+
+    def _recalls(self, tick: int) -> bool:
+        """Say whether somebody may have more memories by a tick than a prompt tells."""
+        return self._embeds and self._agent.memories_max > 0 and tick > self.ticks[0]
+
+    def _probing(self, tick: int) -> float:
+        every = self._agent.probe_every
+        return self._agent.probe_share if every > 0 and tick % every == 0 else 0.0
+
+
+_NO_TURNS = TickTurns()
+
+
+def _some(calls: Mapping[Kind, float]) -> dict[Kind, float]:
+    return {kind: count for kind, count in calls.items() if count}
+
+
+def _calls_for(texts: Texts, personas: int) -> int:
+    """Count the calls that embed so many texts."""
+    return math.ceil(round((texts.fixed + texts.each * personas) / TEXTS_MAX, 6))
+
+
+def _can_reflect(turns: Mapping[int, TickTurns], every: int) -> dict[int, int]:
+    """Say how many reflections a persona can make at a tick, at most.
+
+    One that is due is made after each turn that showed something; after one in which a belief can
+    move, at any time.
+    """
+    found, before = dict[int, int](), 0
+    for tick, at in turns.items():
+        shown = at.shown_most + at.acting_most
+        if every > 0:
+            found[tick] = shown if before + 1 >= every else at.acting_most
+        before += shown
+    return found
+
+
+def _chances(turns: Mapping[int, TickTurns], every: int) -> dict[int, float]:
+    """Give for each tick how many reflections are to be expected of a persona."""
+    if every <= 0:
+        return {}
+    shown = {tick: at for tick, at in turns.items() if at.shown or at.acting}
+    if any(at.acting for at in shown.values()):
+        return _by_the_mean(shown, every)
+    chances = tuple(at.shown for at in shown.values())
+    return dict(zip(shown, _reflecting(chances, every), strict=True))
+
+
+def _by_the_mean(turns: Mapping[int, TickTurns], every: int) -> dict[int, float]:
+    """Give the long-run mean, from the tick on at which a first reflection can be due."""
+    found, before = dict[int, float](), 0
+    for tick, at in turns.items():
+        if before + 1 >= every:
+            found[tick] = (at.shown + at.acting) / every
+        before += at.shown_most + at.acting_most
+    return found
 
 
 @lru_cache(maxsize=256)
-def _reflecting(shown: int, activation: float, every: int) -> tuple[float, ...]:
+def _reflecting(active: tuple[float, ...], every: int) -> tuple[float, ...]:
     """Give for each exposure in turn the chance that a persona reflects after it.
 
     A persona that was active since its last reflection at all but one of the `every` turns that it
     takes, and is active now, reflects.
     """
+    shown = len(active)
     if shown > _EXACT_MAX:
-        return (activation / every,) * shown
+        return tuple(chance / every for chance in active)
     since = [1.0] + [0.0] * (every - 1 if every <= shown else shown)
     chances = []
-    for _ in range(shown):
+    for activation in active:
         last = since[every - 1] if every <= len(since) else 0.0
         chances.append(activation * last)
         moved = [last, *since[:-1]] if every <= len(since) else [0.0, *since[:-1]]

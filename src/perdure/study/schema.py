@@ -441,12 +441,17 @@ ACTIVATION = Field(
     otherwise=1.0,
     default="`1`",
 )
+# The world of waves, exposures and channels has two names. The first one, of when it had only the
+# first two of these, is in the id of every world of it, and so it stays. It is written out here:
+# what is the very object of a record's default is left out of what is hashed, and this never was.
+WORLD_THAT_SHIPS = "perdure.world:SurveyWorld"
+ITS_NAME = "perdure.world:ChannelWorld"
 WORLD = Field(
     "world",
     _PLUGIN,
     "The world's class; your own may be a module in the study's folder.",
-    otherwise="perdure.world:SurveyWorld",
-    default="`perdure.world:SurveyWorld`",
+    otherwise=WORLD_THAT_SHIPS,
+    default=f"`{ITS_NAME}`",
 )
 WORLD_SETTINGS = Field(
     "settings", Free(), "Settings for your own world.", otherwise={}, default="none"

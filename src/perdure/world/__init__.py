@@ -6,8 +6,7 @@ from perdure.world.channel_world import ChannelWorld
 from perdure.world.check import check_delta
 from perdure.world.port import Acquainted, BaseWorld, World
 
-# The name by which scenarios have it that name no world. It is in the id of every such world, and
-# so it stays.
+# The name by which it is in records and in the ids of worlds (`study.schema.WORLD_THAT_SHIPS`).
 SurveyWorld = ChannelWorld
 
 __all__ = ["Acquainted", "BaseWorld", "ChannelWorld", "SurveyWorld", "World", "check_delta"]

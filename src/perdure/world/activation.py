@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from perdure.base.chance import Stream
 from perdure.base.errors import PluginError
 from perdure.records.channels import Involvement
-from perdure.records.persona import AttributeValue, Persona
+from perdure.records.persona import Persona
 from perdure.records.scenario import Scenario
+from perdure.study.activity import chance, factor
 
 
 def factors(involvement: Involvement | None, personas: Sequence[Persona]) -> Mapping[str, float]:
@@ -30,29 +31,14 @@ def factors(involvement: Involvement | None, personas: Sequence[Persona]) -> Map
 
 
 def _factor(involvement: Involvement, persona: Persona) -> float:
-    value = persona.attributes.get(involvement.attribute)
-    if value is None:
-        return involvement.otherwise
-    if involvement.levels:
-        return involvement.levels.get(code_of(value), involvement.otherwise)
-    if isinstance(value, str) or not 0 <= value <= 1:
+    found = factor(involvement, persona.attributes)
+    if found is None:
+        value = persona.attributes[involvement.attribute]
         raise PluginError(
             f"The attribute {involvement.attribute!r} of persona {persona.id!r} is {value!r}. As "
             "involvement it has to be a number from 0 to 1; or give `levels` for its codes."
         )
-    return float(value)
-
-
-def code_of(value: AttributeValue) -> str:
-    """Write the value of an attribute as its scale has it: 3.0 is the code `3`."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return str(value)
-
-
-def rhythm_at(scenario: Scenario, tick: int) -> float:
-    """Give the factor of a tick: the rhythm begins anew when it is over."""
-    return scenario.rhythm[tick % len(scenario.rhythm)] if scenario.rhythm else 1.0
+    return found
 
 
 def active(
@@ -69,17 +55,13 @@ def active(
     There is one draw per persona and tick, whatever the channel, and it does not depend on the
     chance: a lower one gives a nested subset.
     """
-    base = scenario.activation * rhythm_at(scenario, tick)
-
-    def chance(persona: str) -> float:
-        return min(1.0, base * factor_of.get(persona, 1.0)) * share
-
     if not factor_of:
-        same = chance("")
+        same = chance(scenario, tick) * share
         if same >= 1.0:
             return tuple(personas)
         return tuple(one for one in personas if _draw(seed, tick, one) < same)
-    return tuple(one for one in personas if _draw(seed, tick, one) < chance(one))
+    chances = {one: chance(scenario, tick, one) * share for one in set(factor_of.values())}
+    return tuple(one for one in personas if _draw(seed, tick, one) < chances[factor_of[one]])
 
 
 def _draw(seed: str, tick: int, persona: str) -> float:

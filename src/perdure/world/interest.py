@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from perdure.records.persona import AttributeSpec, Ontology, Persona
 from perdure.records.presentation import Need, NeedAnswer
-from perdure.world.activation import code_of
+from perdure.study.activity import code_of
 
 if TYPE_CHECKING:
     from perdure.world.meanings import Meanings

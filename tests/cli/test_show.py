@@ -104,7 +104,7 @@ def test_a_turn_is_shown_whole(perdure, whole):
     assert "Ann or Bob?" in part["Asked"]
     assert "refused: not shown" in part["Answer"]
     assert "m9!" in part["Answer"]
-    assert "Once more." in part["Answer"]
+    assert "Answer again, exactly in this form" in part["Answer"]
     assert "No!\n    Action: shout" in part["Answered"]
     assert "shout, about m2" in part["Did"]
     assert "Rejected, so it had no effect: not accepted." in part["Did"]
@@ -287,7 +287,7 @@ def test_no_color_and_a_pipe_are_plain(whole):
 def reword(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the persona agent word its questions otherwise than it did."""
     kind = lambda asked: question_text(asked) + " Be kind."  # noqa: E731 - one expression
-    monkeypatch.setattr("perdure.agent.persona.question_text", kind)
+    monkeypatch.setattr("perdure.agent.answering.question_text", kind)
 
 
 def test_a_prompt_that_does_not_follow_is_a_finding(perdure, whole, monkeypatch):

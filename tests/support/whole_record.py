@@ -40,7 +40,7 @@ from perdure.records.events import (
     Turn,
     TurnNotTaken,
 )
-from perdure.records.outcome import Rule, TurnFailureCause
+from perdure.records.outcome import Rule, TurnFailureCause, Violation
 from perdure.records.persona import Memory, Persona, PersonaState
 from perdure.records.presentation import (
     DroppedExposure,
@@ -172,8 +172,10 @@ def _job(
     )
 
 
-def _messages(job: TurnJob, header: Header) -> tuple[Message, ...]:
-    prompted = prompt_of(job, header)
+def _messages(
+    job: TurnJob, header: Header, violation: Violation | None = None
+) -> tuple[Message, ...]:
+    prompted = prompt_of(job, header, violation=violation)
     assert prompted is not None
     return prompted.messages
 
@@ -240,11 +242,11 @@ def _second(
         "p0",
     )
     state = PersonaState(memories=(MEMORY,))
-    prompt = tick.prompt(_messages(_job(header, people["p0"], 1, shown, state), header))
-    stricter = tick.prompt((Message(role="user", content=f"Once more.{words}"),))
-    tick.add(
-        GuardrailViolation(job=0, rule=Rule.NOT_SHOWN, prompt=prompt, answer=f"m9!{words}"), "p0"
-    )
+    job = _job(header, people["p0"], 1, shown, state)
+    first = _messages(job, header)
+    broken = Violation(rule=Rule.NOT_SHOWN, messages=first, answer=f"m9!{words}")
+    prompt, stricter = tick.prompt(first), tick.prompt(_messages(job, header, broken))
+    tick.add(GuardrailViolation(job=0, rule=broken.rule, prompt=prompt, answer=broken.answer), "p0")
     turn = tick.add(
         Turn(
             job=0,

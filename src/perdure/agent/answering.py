@@ -57,10 +57,10 @@ async def answer(
         CallFailedError: a call got no reply.
 
     """
-    job, parts, correction = asked.job, _parts(asked), ""
+    job, parts, rules, correction = asked.job, _parts(asked), _rules(asked), ""
     beliefs, actions = job.state.beliefs, job.presentation.actions
     for _ in range(_TRIES):
-        prompt = asked.prompt(TURN, recall, beliefs, *parts, correction)
+        prompt = asked.prompt(TURN, recall, beliefs, *parts, correction, rules=rules)
         if prompt is None:
             return TurnFailureCause.CONTEXT_EXCEEDED
         text = await asked.say(TURN, prompt, beliefs, job.question, shows=True)
@@ -92,21 +92,19 @@ def prompt_of(
     memories = job.state.memories if recalled is None else recalled
     correction = correction_text(violation.rule, violation.answer) if violation else ""
     parts = (*_parts(situation), correction)
-    return situation.prompt(TURN, partial(keep, memories), job.state.beliefs, *parts)
+    return situation.prompt(
+        TURN, partial(keep, memories), job.state.beliefs, *parts, rules=_rules(situation)
+    )
 
 
 def _parts(asked: Situation) -> tuple[str, ...]:
     """Write what a turn shows and asks."""
-    job, view, actions = (
-        asked.job,
-        asked.job.presentation.view,
-        asked.job.presentation.actions,
-    )
-    if not actions:
-        return shown_text(asked.shown, view, job.question), question_text(job.question)
-    return (
-        messages_text(asked.shown, view, job.question),
-        actions_text(actions),
-        question_text(job.question),
-        form_text(actions, len(asked.shown)),
-    )
+    job, view = asked.job, asked.job.presentation.view
+    show = messages_text if asked.acts else shown_text
+    return show(asked.shown, view, job.question), question_text(job.question)
+
+
+def _rules(asked: Situation) -> tuple[str, ...]:
+    """Write what can be done on the channel and in which form, which all are told there."""
+    actions = asked.job.presentation.actions
+    return (actions_text(actions), form_text(actions, len(asked.shown))) if actions else ()

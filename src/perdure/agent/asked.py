@@ -48,17 +48,24 @@ class Situation:
         return bool(self.job.presentation.actions)
 
     def prompt(
-        self, purpose: str, recall: Recall, beliefs: Mapping[str, int], *parts: str
+        self,
+        purpose: str,
+        recall: Recall,
+        beliefs: Mapping[str, int],
+        *parts: str,
+        rules: Sequence[str] = (),
     ) -> Fitted | None:
         """Write the prompt of a call: what all share, who it is, its mind, and then the parts.
 
-        None if even without memories and beliefs it is longer than it may be.
+        `rules` are the same for everybody in that place, and stand with what all share. None if
+        even without memories and beliefs it is longer than it may be.
         """
         header = self.header
+        shared = "\n\n".join([self.shared, *rules])
 
         def write(memories: tuple[Memory, ...], held: Mapping[str, int]) -> tuple[Message, ...]:
             return conversation(
-                self.shared,
+                shared,
                 self.known.block,
                 memory_lines(memories, header.scenario.tick_unit),
                 belief_text(held, header.brief),

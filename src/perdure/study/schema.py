@@ -10,6 +10,7 @@ from typing import Any
 from perdure.records.baseline_rule import Reactions
 from perdure.records.budget import Ladder
 from perdure.records.channels import InterventionKind, Ranking, Scope
+from perdure.records.scenario import AgentSettings
 from perdure.records.study import Order
 from perdure.study.grid import Grid
 from perdure.study.kinds import (
@@ -45,6 +46,9 @@ BUDGET_MAX = 1_000_000_000
 FILES_MAX = 100
 FILE_BYTES_MAX = 1 << 30
 PROVIDERS = ("baseline", "http", "local")
+
+# The record's own values: a value that is the very same is left out of every hash.
+_AGENT = AgentSettings()
 
 _COLUMN = Text(longest=200)
 _CODE = Text(longest=200)
@@ -1033,7 +1037,7 @@ PROBE_SHARE = Field(
     Number(0, 1),
     "The share of turns, at those ticks, that are followed by a probe: a question about the "
     "persona itself.",
-    otherwise=0.0,
+    otherwise=_AGENT.probe_share,
     default="`0`",
 )
 CONTEXT_TIER_A = Field(

@@ -344,3 +344,23 @@ def test_a_ranking_by_ties_without_a_graph_is_refused() -> None:
     people = msgspec.structs.replace(tied(personas=12), graph=())
     with pytest.raises(PluginError, match="no graph"):
         world_of(header_of(feed=feed(ranking=Ranking.NETWORK)), people)
+
+
+def test_what_one_friend_wrote_comes_newest_first() -> None:
+    """Among messages from ties of one strength, in `network`, the newer stands first."""
+    people = tied((0, 1, 0.5), (0, 2, 0.5), personas=3)
+    header = header_of(3, feed=feed(posts={"0": ("c1",)}, ranking=Ranking.NETWORK, exposures_max=9))
+    world = world_of(header, people)
+    delta = step(world, 0)
+    for tick in (1, 2, 3):
+        said = {p: does("post", words=f"{p} at {tick}") for p in ("p1", "p2")}
+        # p0 sleeps: it has no turn, and what it would have been shown is new to it.
+        delta = step(world, tick, turns_of(delta, said))
+        world._state._boards[0]._posts._known.pop("p0", None)
+    text = {s.id: s.text for s in world._state._published._stimuli.values()}
+    again = step(world, 4)
+    ticks = [
+        int(text[one].split()[-1]) for one in shown_to(again, "feed")["p0"] if " at " in text[one]
+    ]
+    assert ticks == sorted(ticks, reverse=True)
+    assert len(set(ticks)) == 3

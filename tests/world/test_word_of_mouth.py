@@ -242,3 +242,12 @@ def test_a_rejected_telling_tells_nobody() -> None:
     for reaction in (does("post", START, "Hm."), does("tell", START), does("tell", "", "Hm.")):
         doing = {shown.persona: reaction for shown in first.presentations}
         assert step(world, 1, turns_of(first, doing)) == WorldDelta(tick=1)
+
+
+@pytest.mark.parametrize(("words", "hearing"), [("It is so.", set()), ("It is not.", {"p0", "p1"})])
+def test_who_says_the_same_at_once_is_not_told_it(words: str, hearing: set[str]) -> None:
+    """Two who tell the same words hear nothing new from each other, whoever stands first."""
+    people = tied((0, 1, 0.9), personas=2)
+    world = world_of(header_of(2, word_of_mouth=mouth()), people)
+    telling = {"p0": does("tell", START, "It is so."), "p1": does("tell", START, words)}
+    assert set(on(step(world, 1, turns_of(step(world, 0), telling)), CHANNEL)) == hearing

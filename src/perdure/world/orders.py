@@ -59,9 +59,13 @@ class Ground:
 
 @dataclass(frozen=True)
 class _Columns:
-    """Messages that are compared with profiles: each with its number by place, and its vector."""
+    """Messages that are compared with profiles: each with its number by place, and its vector.
+
+    Those that are `lacking` one cannot be.
+    """
 
     posts: Sequence[Post]
+    lacking: Sequence[Post]
     places: Mapping[int, int]
     rows: Rows
 
@@ -98,15 +102,14 @@ class Orders:
         for order in self._ranked(personas):
             yield (*self._promoted, *order) if self._promoted else order
 
-    def unranked(self, persona: str) -> tuple[str, Iterator[Post]]:
+    def unranked(self, persona: str) -> tuple[str, Sequence[Post]]:
         """List what cannot be ranked for a persona, newest first, and say why."""
         if self._ranking is not Ranking.INTEREST:
-            return "", iter(())
-        posts = self._seen_by(self._ground.group_of(persona))
+            return "", ()
+        group = self._ground.group_of(persona)
         if not self._has_profile(persona):
-            return NO_PROFILE, iter(posts)
-        meanings = self._interest.meanings
-        return NO_VECTOR, (one for one in posts if one.stimulus.text not in meanings)
+            return NO_PROFILE, self._seen_by(group)
+        return NO_VECTOR, self._columns_of(group).lacking
 
     def _ranked(self, personas: Sequence[str]) -> Iterator[Iterable[Ranked]]:
         match self._ranking:
@@ -203,6 +206,7 @@ class Orders:
             posts = [p for p in self._seen_by(group) if p.stimulus.text in meanings]
             self._columns[group] = _Columns(
                 posts=posts,
+                lacking=[p for p in self._seen_by(group) if p.stimulus.text not in meanings],
                 places={post.place: number for number, post in enumerate(posts)},
                 rows=meanings.rows([post.stimulus.text for post in posts]),
             )

@@ -77,8 +77,14 @@ class WordOfMouthChannel:
         rules = rules_at(self._setting.scenario.interventions, tick, WORD_OF_MOUTH)
         for claim in dict.fromkeys((*self._starts_at.get(tick, ()), *rules.published)):
             self._start(tick, claim, draft)
-        for number, turn in enumerate(opening.turns):
-            told = self._telling(turn)
+        tellings = [
+            (number, turn, self._telling(turn)) for number, turn in enumerate(opening.turns)
+        ]
+        # First what everybody says: nobody is told its own words by who stands before it.
+        for _, _, told in tellings:
+            if told is not None:
+                self._said.setdefault(told.persona, set()).add((told.claim, told.words))
+        for number, turn, told in tellings:
             if told is not None:
                 self._tell(told, turn, f"{WORD_OF_MOUTH}-p{tick}-{number}", tick, draft)
         if rules.removed:
@@ -120,7 +126,6 @@ class WordOfMouthChannel:
     ) -> None:
         stimulus = told.message(stimulus_id, TOLD)
         words = (stimulus.claim, stimulus.text)
-        self._said.setdefault(told.persona, set()).add(words)
         ties = self._setting.neighbours.of(told.persona)
         heard_from = told.about.author if told.about is not None else ""
         known = {

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import msgspec
 import pytest
 
 from perdure.agent import Agent, CallFailedError, Models, PersonaAgent
 from perdure.records.outcome import Outcome, TurnDone, TurnFailed, TurnFailureCause
+from perdure.records.persona import PersonaState
 from perdure.records.presentation import Plan, TurnJob
 from perdure.records.request import Message
 from perdure.records.scenario import Header
@@ -93,12 +95,35 @@ class Eager(Terse):
         return await super().act(jobs, plan, models)
 
 
+class Absorbed(PersonaAgent):
+    """Broken: from its third tick on it shows nobody anything that was told to it before."""
+
+    ticks = 0
+
+    async def act(self, jobs, plan, models):
+        self.ticks += 1
+        if self.ticks > 2:
+            empty = PersonaState()
+            jobs = [msgspec.structs.replace(job, state=empty) for job in jobs]
+        return await super().act(jobs, plan, models)
+
+
+class Fragile(Terse):
+    """Broken: it cannot do without vectors, and lets their failure end the whole tick."""
+
+    async def turn(self, job, models):
+        await models.for_job(job.index).embed("look", (job.question.text,))
+        return await super().turn(job, models)
+
+
 @pytest.mark.parametrize(
     ("make", "caught_by"),
     [
         (Forgetful, AgentContract.test_a_failed_call_is_an_outcome),
         (Careless, AgentContract.test_a_failed_call_is_an_outcome),
         (Remembering, AgentContract.test_rebuilding_at_every_tick_changes_nothing),
+        (Absorbed, AgentContract.test_rebuilding_changes_nothing_where_everything_is_on),
+        (Fragile, AgentContract.test_a_failed_embedding_is_that_turn_s_alone),
         (Reversed, AgentContract.test_one_outcome_per_job_in_order),
         (Eager, AgentContract.test_optional_work_is_only_left_out),
     ],

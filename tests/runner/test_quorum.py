@@ -3,7 +3,7 @@
 import pytest
 
 from perdure.records.outcome import TurnDone, TurnFailed, TurnFailureCause
-from perdure.records.request import Attempt, CallKey, CallResult, FailureCause, Reply
+from perdure.records.request import Attempt, CallKey, CallResult, FailureCause, Reply, Vectors
 from perdure.runner.quorum import shortfall, unanswered
 
 KEY = CallKey(world="w", tick=0, job=0, purpose="turn", ordinal=0)
@@ -22,6 +22,26 @@ def test_only_a_job_that_called_and_got_nothing_is_unanswered():
     """An answer without a call, and any reply at all, do not count against the quorum."""
     turns = [[], [ANSWERED], [FAILED, ANSWERED], [FAILED], [FAILED, FAILED]]
     assert unanswered((DONE, calls) for calls in turns) == ["timeout", "timeout"]
+
+
+def test_vectors_are_no_reply():
+    """What only prepares a reply does not answer a turn whose reply never came."""
+    embedded = CallResult(
+        key=KEY, attempts=(Attempt(),), answer=Vectors(vectors=((1.0,),), served="m")
+    )
+    lost = TurnFailed(cause=TurnFailureCause.CALL_FAILED, call=FailureCause.TIMEOUT)
+    too_long = TurnFailed(cause=TurnFailureCause.CONTEXT_EXCEEDED)
+    assert unanswered([(lost, [embedded, FAILED])]) == ["timeout"]
+    assert unanswered([(DONE, [FAILED, embedded])]) == ["timeout"]
+    assert unanswered([(too_long, [embedded])]) == ["context_exceeded"]
+    assert unanswered([(DONE, [embedded, ANSWERED]), (DONE, [embedded])]) == []
+
+
+def test_answers_that_broke_a_rule_are_replies():
+    """A turn that failed by its guardrail was answered, twice."""
+    failed = TurnFailed(cause=TurnFailureCause.GUARDRAIL)
+    assert unanswered([(failed, [ANSWERED, ANSWERED])]) == []
+    assert unanswered([(failed, [ANSWERED, FAILED])]) == []
 
 
 @pytest.mark.parametrize(("failed", "closes"), [(0, True), (1, True), (2, False), (10, False)])

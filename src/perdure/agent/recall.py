@@ -6,15 +6,17 @@ worlds whose study pins an embedding model; elsewhere every memory is as relevan
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from operator import mul
 
-from perdure.base.vectors import Vector
+from perdure.base.vectors import Vector, unpack
 from perdure.records.persona import Memory
 from perdure.records.presentation import Stimulus
 from perdure.records.scenario import Header, Question
 
 EMBED = "embed"
-# A cosine is a sum of thousands of products, and the last digits of it are the machine's own.
+# The last digits of a length are the machine's own, and no memory is to be chosen by them.
 _DECIMALS = 6
 
 
@@ -56,18 +58,18 @@ def relevance(memories: Sequence[Memory], vectors: Sequence[Vector]) -> tuple[fl
     `vectors` are those of the query and of the memories that have none of their own. Vectors of
     different lengths are of different models, and like nothing.
     """
-    # Heavy, and needed by those alone who pin an embedding model.
-    import numpy as np  # noqa: PLC0415
+    query, *missing = vectors
+    size, added = math.hypot(*query), iter(missing)
+    return tuple(
+        _cosine(query, size, unpack(memory.vector, 1)[0] if memory.vector else next(added))
+        for memory in memories
+    )
 
-    query, *missing = (np.array(vector) for vector in vectors)
-    size = np.sqrt((query * query).sum())
-    added = iter(missing)
-    found = []
-    for memory in memories:
-        own = np.frombuffer(memory.vector, "<f4").astype(float) if memory.vector else next(added)
-        near = 0.0
-        sizes = float(size * np.sqrt((own * own).sum()))
-        if own.shape == query.shape and sizes > 0.0:
-            near = round(float((query * own).sum()) / sizes, _DECIMALS)
-        found.append(min(1.0, max(0.0, near)))
-    return tuple(found)
+
+def _cosine(query: Vector, size: float, own: Vector) -> float:
+    sizes = size * math.hypot(*own)
+    if len(query) != len(own) or sizes <= 0.0:
+        return 0.0
+    # The product of two 32-bit floats is exact in 64 bits, and so is the sum.
+    cosine = math.fsum(map(mul, query, own)) / sizes
+    return min(1.0, max(0.0, round(cosine, _DECIMALS)))

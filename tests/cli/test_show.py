@@ -300,9 +300,8 @@ def test_a_prompt_that_does_not_follow_is_a_finding(perdure, whole, monkeypatch)
     flowing = " ".join(said.out.split())
     assert "The prompt does not follow from the record: prompt[1] was" in flowing
     assert "Be kind." in flowing
-    assert (
-        "Do you agree?" in sections(said.out)["Asked"]
-    )  # the prompt as sent is shown all the same
+    # The prompt as sent is shown all the same.
+    assert "Do you agree?" in sections(said.out)["Asked"]
     difference = perdure("show", folder, turn, "--json").document["assembled"]["difference"]
     assert difference["field"] == "prompt[1]"
 

@@ -180,9 +180,9 @@ def sql(statement: str) -> Edit:
 EDITS: dict[str, tuple[Edit, str, str]] = {
     "payloads swapped": (swap_payloads, f"{FIRST}:8", "hash"),
     "rows swapped": (swap_rows, f"{FIRST}:20", ""),
-    "row duplicated": (duplicate_row, f"{FIRST}:56", "ends at"),
+    "row duplicated": (duplicate_row, f"{FIRST}:65", "ends at"),
     "row deleted": (sql("DELETE FROM events WHERE seq = 7"), f"{FIRST}:7", "missing"),
-    "last row deleted": (sql("DELETE FROM events WHERE seq = 55"), f"{FIRST}:55", "end"),
+    "last row deleted": (sql("DELETE FROM events WHERE seq = 64"), f"{FIRST}:64", "end"),
     "tick changed": (sql("UPDATE events SET tick = 1 WHERE seq = 3"), f"{FIRST}:3", "tick"),
     "persona changed": (
         sql("UPDATE events SET persona = 'p2' WHERE seq = 7"),
@@ -215,7 +215,7 @@ EDITS: dict[str, tuple[Edit, str, str]] = {
         FIRST,
         "another world",
     ),
-    "head changed": (sql("UPDATE head SET digest = zeroblob(32)"), f"{FIRST}:56", "ends"),
+    "head changed": (sql("UPDATE head SET digest = zeroblob(32)"), f"{FIRST}:65", "ends"),
     "table added": (sql("CREATE TABLE extra (x)"), "", "tables"),
     "view for a table": (
         sql("DROP TABLE blobs; CREATE VIEW blobs AS SELECT x'' AS sha256, x'' AS bytes"),
@@ -262,7 +262,7 @@ REGISTRY_EDITS: dict[str, tuple[Edit, str]] = {
     ),
     "witness changed": (
         sql(
-            "UPDATE worlds SET witness = CAST(replace(witness, '\"seq\":55', '\"seq\":56') AS BLOB)"
+            "UPDATE worlds SET witness = CAST(replace(witness, '\"seq\":64', '\"seq\":65') AS BLOB)"
         ),
         "rolled back",
     ),
@@ -319,7 +319,7 @@ def test_an_older_copy_of_a_partition_is_found(tmp_path: Path) -> None:
     make_run(tmp_path / "new", ticks=3, horizon=3)
     shutil.copyfile(world_path(tmp_path / "old"), world_path(tmp_path / "new"))
     where, wrong = first_finding(tmp_path / "new")
-    assert where == f"{FIRST}:37"
+    assert where == f"{FIRST}:43"
     assert "rolled back" in wrong
 
 

@@ -259,8 +259,8 @@ PLANTED: dict[str, Planted] = {
     ),
     "words of a memory": survey(
         LEAVINGS,
-        "I saw the message",
-        "I read the message",
+        'f"I saw the message {',
+        'f"I read the message {',
         r"memory: memory\.text was 'I saw the message .*' and is 'I read the message .*'",
         memory("exposure"),
     ),

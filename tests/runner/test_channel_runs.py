@@ -45,7 +45,7 @@ from perdure.trace.verify import verify
 CHANNELS = next(shape for shape in SHAPES if shape.name == "channels")
 MORE = CHANNELS._replace(people=4, scenarios=({**CHANNELS.scenarios[0], "horizon": 6},), quorum=1.0)
 HERE = Path(__file__).resolve().parents[1] / "crash" / "whole"
-STOPS = 37
+STOPS = 30
 
 
 class Model(ScriptedProvider):
@@ -61,6 +61,8 @@ class Model(ScriptedProvider):
         def play(request: ChatRequest) -> Any:
             question = request.facts.question if request.facts is not None else None
             is_turn = question is not None and not question.id.startswith("probe:")
+            # Who was answered once has a reply: what fails after that is on record as failed.
+            is_turn = is_turn and "Answer again" not in request.messages[-1].content
             if left[0] is not None and is_turn:
                 left[0] -= 1
                 if left[0] < 0:
@@ -106,7 +108,7 @@ def test_all_that_can_happen_does(undisturbed: Ran) -> None:
     assert {turn.reaction.rejected for turn in turns} >= {None, Rejection.NOT_ACCEPTED}
     assert any(len(turn.recalled) == 2 for turn in turns)
     assert len(of(events, BeliefsHeld)) > 5
-    assert len(of(events, GuardrailViolation)) > 5
+    assert len(of(events, GuardrailViolation)) > 2
     assert {failed.cause for failed in of(events, TurnNotTaken)} == {TurnFailureCause.GUARDRAIL}
     assert len(of(events, Probed)) > 1
     assert len(of(events, Reflected)) > 2
@@ -168,11 +170,11 @@ def test_a_record_comes_out_the_same(folder: Path) -> None:
 
 
 PLANTED: dict[str, tuple[Any, str, Any, type]] = {
-    "beliefs": (afterwards, "moved", lambda *_: None, MemoryFormed),
+    "beliefs": (afterwards, "moved", lambda *_: None, Turn),
     "relevance": (answering, "relevance", lambda memories, _: [1.0] * len(memories), Turn),
     "probes": (persona, "probed", lambda *_: None, Probed),
     "vectors": (afterwards, "pack", lambda _: b"\0" * 32, MemoryFormed),
-    "strictness": (answering, "correction_text", lambda *_: "Well?", GuardrailViolation),
+    "strictness": (answering, "correction_text", lambda *_: "Well?", Turn),
 }
 
 

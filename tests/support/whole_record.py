@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from perdure.agent import prompt_of
+from perdure.agent import Refused, prompt_of
 from perdure.base.canonical import encode
 from perdure.population import load_study
 from perdure.records.budget import Rung
@@ -40,7 +40,7 @@ from perdure.records.events import (
     Turn,
     TurnNotTaken,
 )
-from perdure.records.outcome import Rule, TurnFailureCause, Violation
+from perdure.records.outcome import Rule, TurnFailureCause
 from perdure.records.persona import Memory, Persona, PersonaState
 from perdure.records.presentation import (
     DroppedExposure,
@@ -172,10 +172,8 @@ def _job(
     )
 
 
-def _messages(
-    job: TurnJob, header: Header, violation: Violation | None = None
-) -> tuple[Message, ...]:
-    prompted = prompt_of(job, header, violation=violation)
+def _messages(job: TurnJob, header: Header, refused: Refused | None = None) -> tuple[Message, ...]:
+    prompted = prompt_of(job, header, Plan(), refused=refused)
     assert prompted is not None
     return prompted.messages
 
@@ -244,7 +242,7 @@ def _second(
     state = PersonaState(memories=(MEMORY,))
     job = _job(header, people["p0"], 1, shown, state)
     first = _messages(job, header)
-    broken = Violation(rule=Rule.NOT_SHOWN, messages=first, answer=f"m9!{words}")
+    broken = Refused(Rule.NOT_SHOWN, f"m9!{words}")
     prompt, stricter = tick.prompt(first), tick.prompt(_messages(job, header, broken))
     tick.add(GuardrailViolation(job=0, rule=broken.rule, prompt=prompt, answer=broken.answer), "p0")
     turn = tick.add(

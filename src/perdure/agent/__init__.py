@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from perdure.agent.answering import prompt_of
+from perdure.agent.answering import Refused, prompt_of
 from perdure.agent.beliefs import STEPS_MAX, merged
 from perdure.agent.facts import facts_of
 from perdure.agent.persona import AGENT_VERSION, PersonaAgent
 from perdure.agent.port import Agent, CallFailedError, JobModels, Models
-from perdure.agent.recall import kept_max
+from perdure.agent.recall import kept_max, must_compare
 from perdure.agent.rejection import rejection_of
 from perdure.agent.state import advance
 
@@ -19,10 +19,12 @@ __all__ = [
     "JobModels",
     "Models",
     "PersonaAgent",
+    "Refused",
     "advance",
     "facts_of",
     "kept_max",
     "merged",
+    "must_compare",
     "prompt_of",
     "rejection_of",
 ]

@@ -13,7 +13,7 @@ from perdure.agent.messages import actions_text, messages_text
 from perdure.agent.prompt import known_attributes, question_text, shared_text, shown_text
 from perdure.agent.recall import query_text, relevance, vectorless
 from perdure.agent.state import keep
-from perdure.records.outcome import TurnFailureCause, Violation
+from perdure.records.outcome import Rule, TurnFailureCause, Violation
 from perdure.records.persona import Memory
 from perdure.records.presentation import Plan, TurnJob
 from perdure.records.reaction import Reaction
@@ -74,23 +74,32 @@ async def answer(
     return TurnFailureCause.GUARDRAIL
 
 
+class Refused(NamedTuple):
+    """An answer that broke a rule, and was asked for once more."""
+
+    rule: Rule
+    answer: str
+
+
 def prompt_of(
     job: TurnJob,
     header: Header,
+    plan: Plan,
+    *,
     recalled: Sequence[Memory] | None = None,
-    violation: Violation | None = None,
+    refused: Refused | None = None,
 ) -> Fitted | None:
-    """Write the prompt of a turn as it is sent; None if it has none. Pure.
+    """Write the prompt of a turn as it is sent under a plan; None if it has none. Pure.
 
-    It tells the memories in `recalled`; if none are given, those that weigh most. `violation` is
-    the answer before it that broke a rule, if there was one.
+    It tells the memories in `recalled`; if none are given, those that weigh most. `refused` is the
+    answer after which it is sent, if it is not the first.
     """
     known = describe(known_attributes(header.ontology), job.persona.attributes)
     if known is None:
         return None
-    situation = Situation(job, known, noticed(job), header, shared_text(header), Plan())
+    situation = Situation(job, known, noticed(job), header, shared_text(header), plan)
     memories = job.state.memories if recalled is None else recalled
-    correction = correction_text(violation.rule, violation.answer) if violation else ""
+    correction = correction_text(refused.rule, refused.answer) if refused else ""
     parts = (*_parts(situation), correction)
     return situation.prompt(
         TURN, partial(keep, memories), job.state.beliefs, *parts, rules=_rules(situation)

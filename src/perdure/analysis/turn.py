@@ -207,17 +207,7 @@ class WholeTurn(Record):
     events: tuple[Part, ...]
 
     @property
-    def first_prompt(self) -> tuple[Sent, ...]:
-        """The prompt as it was sent first: a stricter one may have followed."""
-        return self.violations[0].prompt if self.violations else self.prompt
-
-    @property
-    def last_prompt(self) -> tuple[Sent, ...]:
-        """The last prompt that got an answer."""
-        return self.prompt or (self.violations[-1].prompt if self.violations else ())
-
-    @property
-    def corrected(self) -> Broken | None:
-        """The answer that the last prompt asks to correct, if there is one."""
-        before = self.violations if self.prompt else self.violations[:-1]
-        return before[-1] if before else None
+    def prompts(self) -> tuple[tuple[Sent, ...], ...]:
+        """The prompts as they were sent, the first one first: stricter ones may have followed."""
+        own = (self.prompt,) if self.prompt else ()
+        return (*(broken.prompt for broken in self.violations), *own)

@@ -29,6 +29,7 @@ from perdure.analysis.turn import (
 from perdure.base.errors import DamagedRecordError
 from perdure.records.events import (
     KIND_OF,
+    AnswerGiven,
     BeliefsHeld,
     Cost,
     Event,
@@ -53,7 +54,7 @@ _PUBLISHED = KIND_OF[StimulusPublished]
 _BELIEFS = KIND_OF[BeliefsHeld]
 
 Outcome = Turn | TurnNotTaken
-_ByJob = Turn | TurnNotTaken | GuardrailViolation | Cost
+_ByJob = Turn | TurnNotTaken | GuardrailViolation | AnswerGiven | Cost
 _ByTurn = MemoryFormed | BeliefsHeld | Reflected | Probed | ScoreGiven
 
 

@@ -164,7 +164,7 @@ def _memory(place: str, memory: Memory) -> Parts:
 
 def _asked(shown: Shown, turn: WholeTurn) -> Parts:
     found = shown.assembled
-    messages: Sequence[Sent | Message] = turn.first_prompt
+    messages: Sequence[Sent | Message] = turn.prompts[0] if turn.prompts else ()
     if messages:
         yield _heading(f"Asked: the prompt as sent, {plural(len(messages), 'message')}")
         yield folded("Each text has the hash that the record cites.", indent=2)

@@ -5,17 +5,19 @@ Everything is read from the record; no code of the study's own is loaded.
 
 from __future__ import annotations
 
+from perdure.agent import Refused
 from perdure.analysis.links import Links, links_of
 from perdure.analysis.place import place_of
 from perdure.analysis.turn import Remembered, WholeTurn
 from perdure.analysis.whole_turn import event_id, gather, remembered
 from perdure.base.errors import DamagedRecordError, UsageError
 from perdure.records.events import KIND_OF, Event, Payload
-from perdure.records.outcome import Violation
 from perdure.records.persona import Persona
+from perdure.records.presentation import Plan
 from perdure.records.record import Record
 from perdure.records.registry import WorldEntry
 from perdure.records.request import Message
+from perdure.records.scenario import Header
 from perdure.runner.reassembly import Assembled, Standing, assemble, header_at
 from perdure.trace.lookup import Lookup
 from perdure.trace.reader import RunReader
@@ -79,18 +81,7 @@ def _shown(reader: RunReader, lookup: Lookup, world: WorldEntry, event: Event) -
         turn = gather(lookup, event, header, persona)
         if turn is not None:
             outcome = lookup.event(int(turn.event.rpartition(":")[2]))
-            sent = [Message(role=one.role, content=one.text) for one in turn.last_prompt]
-            broken = turn.corrected
-            assembled = assemble(
-                lookup,
-                outcome,
-                header,
-                persona,
-                sent=sent,
-                violation=None
-                if broken is None
-                else Violation(rule=broken.rule, messages=(), answer=broken.answer),
-            )
+            assembled = _assembled(lookup, outcome, header, persona, turn)
             known = turn.recalled or _chosen(lookup, assembled)
     if turn is None:
         links = links_of(lookup, event)
@@ -109,6 +100,23 @@ def _shown(reader: RunReader, lookup: Lookup, world: WorldEntry, event: Event) -
         assembled=assembled,
         remembered=known,
         links=links,
+    )
+
+
+def _assembled(
+    lookup: Lookup, outcome: Event, header: Header, persona: Persona, turn: WholeTurn
+) -> Assembled:
+    """Make the last prompt of a turn again: the one that was answered, if any was."""
+    last = turn.prompts[-1] if turn.prompts else ()
+    before = turn.violations[: len(turn.prompts) - 1]
+    return assemble(
+        lookup,
+        outcome,
+        header,
+        persona,
+        plan=turn.plan or Plan(),
+        sent=[Message(role=one.role, content=one.text) for one in last],
+        refused=Refused(before[-1].rule, before[-1].answer) if before else None,
     )
 
 

@@ -8,13 +8,13 @@ and no code of the study's own is loaded: what another agent sent can be read, n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from functools import partial
 
 import msgspec
 
-from perdure.agent import AGENT_VERSION, prompt_of
+from perdure.agent import AGENT_VERSION, Refused, must_compare, prompt_of
 from perdure.records.events import (
     KIND_OF,
     Event,
@@ -23,9 +23,8 @@ from perdure.records.events import (
     Turn,
     TurnNotTaken,
 )
-from perdure.records.outcome import Violation
 from perdure.records.persona import Memory, Persona
-from perdure.records.presentation import Presentation, TurnJob, WorldDelta
+from perdure.records.presentation import Plan, Presentation, TurnJob, WorldDelta
 from perdure.records.record import Record
 from perdure.records.registry import RunForced
 from perdure.records.request import Message
@@ -86,13 +85,15 @@ def assemble(
     header: Header,
     persona: Persona,
     *,
+    plan: Plan,
     sent: Sequence[Message],
-    violation: Violation | None = None,
+    refused: Refused | None = None,
 ) -> Assembled:
     """Assemble the prompt of a turn again and compare it with what was sent, if that is known.
 
-    `outcome` is the turn, taken or failed; `header` is the one in force at its tick. Of a turn that
-    was asked again, it is the last prompt that got an answer, and `violation` the answer before.
+    `outcome` is the turn, taken or failed; `header` and `plan` are those in force at its tick.
+    `sent` is the last prompt of the turn, and `refused` the answer after which it was sent, if it
+    was not the first.
 
     Raises:
         DamagedRecordError: the events before it do not hold what was written.
@@ -108,8 +109,7 @@ def assemble(
                 "here, so the prompt is not made again."
             ),
         )
-    past = _Past(lookup, header, persona)
-    job = past.job(outcome, turn)
+    job = _job(lookup, outcome, turn, header, persona)
     if isinstance(job, str):
         return Assembled(standing=Standing.NOT_ASSEMBLED, why=f"It cannot be made again: {job}.")
     recalled: list[Memory] | None = None
@@ -124,43 +124,41 @@ def assemble(
                 difference=Differing(field="recalled", was=str(lost[0]), now="nothing"),
             )
         recalled = [kept[number] for number in turn.recalled]
-    messages, memories = prompt_of(job, header, recalled, violation) or ((), ())
+    elif isinstance(turn, TurnNotTaken) and must_compare(header, job.state.memories):
+        return Assembled(
+            standing=Standing.NOT_ASSEMBLED,
+            why="It cannot be made again: which memories came to mind is not on record.",
+        )
+    prompted = prompt_of(job, header, plan, recalled=recalled, refused=refused)
+    messages = () if prompted is None else prompted.messages
     found = Assembled(
         standing=Standing.FOLLOWS,
         why="",
         messages=messages,
-        recalled=tuple(memory.number for memory in memories),
+        recalled=() if prompted is None else tuple(one.number for one in prompted.memories),
     )
     return msgspec.structs.replace(found, **_compared(lookup, sent, messages))
 
 
-class _Past:
-    """What one persona has lived through, read from its own events and those that all share."""
-
-    def __init__(self, lookup: Lookup, header: Header, persona: Persona) -> None:
-        self._lookup = lookup
-        self._carried = Carried(header, {persona.id: persona})
-        self._persona = persona.id
-
-    def job(self, outcome: Event, turn: Turn | TurnNotTaken) -> TurnJob | str:
-        """Make the job of a turn again, once; or say what is missing for it."""
-        span, carried = self._lookup.span_of(outcome.tick), self._carried
-        blob = partial(self._lookup.reader.blob, self._lookup.world_id)
-        for past in past_ticks(self._before(span), blob):
-            carried.relive(past)
-        delta = _delta(self._lookup, span, outcome.tick, turn.presentation)
-        carried.publish(delta)
-        for exposure in turn.presentation.impression.exposures:
-            if exposure.stimulus not in carried.stimuli:
-                return f"the record has no message {exposure.stimulus!r}, which was shown"
-        if turn.presentation.question not in carried.questions:
-            return f"the study has no question {turn.presentation.question!r}"
-        (job,) = carried.jobs(delta)
-        return msgspec.structs.replace(job, index=turn.job)
-
-    def _before(self, span: Span) -> Iterator[Event]:
-        wanted = Wanted(persona=self._persona, besides=_STEPS)
-        return self._lookup.events(Span(0, span.first - 1), wanted)
+def _job(
+    lookup: Lookup, outcome: Event, turn: Turn | TurnNotTaken, header: Header, persona: Persona
+) -> TurnJob | str:
+    """Make the job of a turn again; or say what is missing for it."""
+    span = lookup.span_of(outcome.tick)
+    carried = Carried(header, {persona.id: persona})
+    before = Wanted(persona=persona.id, besides=_STEPS)
+    events = lookup.events(Span(0, span.first - 1), before)
+    for past in past_ticks(events, partial(lookup.reader.blob, lookup.world_id)):
+        carried.relive(past)
+    delta = _delta(lookup, span, outcome.tick, turn.presentation)
+    carried.publish(delta)
+    for exposure in turn.presentation.impression.exposures:
+        if exposure.stimulus not in carried.stimuli:
+            return f"the record has no message {exposure.stimulus!r}, which was shown"
+    if turn.presentation.question not in carried.questions:
+        return f"the study has no question {turn.presentation.question!r}"
+    (job,) = carried.jobs(delta)
+    return msgspec.structs.replace(job, index=turn.job)
 
 
 def _delta(lookup: Lookup, span: Span, tick: int, shown: Presentation) -> WorldDelta:
@@ -180,7 +178,7 @@ def _compared(
     lookup: Lookup, sent: Sequence[Message], messages: Sequence[Message]
 ) -> dict[str, object]:
     if not sent:
-        why = "No prompt is on record: nothing came back of it."
+        why = "No prompt is on record: none was answered."
         if messages:
             why += " It is shown as it is assembled from the events before it."
         return {"standing": Standing.NOT_SENT, "why": why}

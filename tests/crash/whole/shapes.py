@@ -167,7 +167,7 @@ def reacting(key: CallKey, request: ChatRequest | EmbedRequest) -> Outcome:
         return reply
     text = "".join(message.content for message in request.messages)
     drawn = draw("form", text, request.seed)
-    if drawn % 5 == 0:
+    if drawn % 3 == 0:
         return msgspec.structs.replace(reply, text=f"{reply.text}\nMessage: 9\nAction: like")
     names = [*(action.name for action in facts.actions), "shout", "none"]
     changes = ("much less convinced", "less convinced", "more convinced", "much more convinced")

@@ -60,7 +60,7 @@ def stopping_after(calls: int) -> ScriptedProvider:
 
 def study() -> RunConfig:
     """Make a study with memories, reflections and needs, two worlds, six ticks."""
-    return town(5, seeds=(1,), quorum=1.0, skew=2)
+    return town(5, seeds=(1,), quorum=1.0, skew=2, embeds=True)
 
 
 def go(config: RunConfig, provider: Any, after: Ran | None = None) -> Ran:

@@ -48,12 +48,17 @@ def town(
     out: str = "",
     study_path: str = str(HERE),
     price: Price | None = None,
+    embeds: bool = False,
     **changes: Any,
 ) -> RunConfig:
-    """Make the run of a study: each mapping in `scenarios` changes fields of the example's."""
+    """Make the run of a study: each mapping in `scenarios` changes fields of the example's.
+
+    If it `embeds`, there is an embedding model.
+    """
     header = example_header(personas)
     people = tuple(example_personas(header).values())
     held_out = {people[0].id: "ada"}
+    roles = ("tier_a", "tier_b", "embed") if embeds else ("tier_a", "tier_b")
     given = {name: getattr(header.scenario, name) for name in Scenario.__struct_fields__}
     study = Study(
         format=1,
@@ -68,7 +73,7 @@ def town(
             for number, changed in enumerate(scenarios)
         ),
         seeds=seeds,
-        models={role: ModelSpec(pin=PIN, price=price) for role in ("tier_a", "tier_b", "embed")},
+        models={role: ModelSpec(pin=PIN, price=price) for role in roles},
         agent=agent or AgentSettings(reflect_every=2),
         **changes,
     )

@@ -10,6 +10,7 @@ import pytest
 from tests.support.channels import FEED, FORUM, WORD_OF_MOUTH, header_of, intervenes
 
 from perdure.records.channels import Feed, Forum, Involvement, Ranking, Scope
+from perdure.records.people import People
 from perdure.records.persona import Persona
 from perdure.records.presentation import (
     CompletedTurn,
@@ -23,7 +24,12 @@ from perdure.records.presentation import (
     WorldDelta,
 )
 from perdure.records.scenario import Header
-from perdure.testing.contracts import WorldContract, example_header, example_personas
+from perdure.testing.contracts import (
+    WorldContract,
+    example_header,
+    example_people,
+    example_personas,
+)
 from perdure.world import BaseWorld, ChannelWorld, World
 
 
@@ -256,3 +262,26 @@ def test_the_example_population_is_the_header_s() -> None:
     personas = example_personas(header)
     assert tuple(personas) == header.persona_ids
     assert all(isinstance(persona, Persona) for persona in personas.values())
+
+
+def test_the_order_in_which_a_graph_lists_ties_decides_nothing() -> None:
+    """A graph that was read back lists the same ties in another order: the world is the same."""
+    header = TestAllChannels().header()
+    people = example_people(header)
+    turned = msgspec.structs.replace(
+        people,
+        graph=tuple(
+            msgspec.structs.replace(node, ties=dict(reversed(node.ties.items())))
+            for node in people.graph
+        ),
+    )
+    assert [list(node.ties) for node in turned.graph] != [list(node.ties) for node in people.graph]
+
+    class Turned(TestAllChannels):
+        def people(self) -> People:
+            return turned
+
+    first, other = (
+        [step.delta for step in suite._live()] for suite in (TestAllChannels(), Turned())
+    )
+    assert first == other

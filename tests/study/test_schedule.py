@@ -225,6 +225,7 @@ def test_no_tick_of_a_world_of_channels_makes_more_calls_than_there_can_be(
             },
         ),
         seeds=(1,),
+        embeds=True,
     )
     config = with_graph(config)
     found = Schedule(config.study.scenarios[0], config.study.agent, embeds=True)

@@ -40,7 +40,8 @@ class Neighbours:
             for other, strength in node.ties.items():
                 own[other] = strength
                 ties.setdefault(other, {})[persona.id] = strength
-        return ties
+        # In an order of their own: a graph that is read back from a record has another one.
+        return {persona: dict(sorted(known.items())) for persona, known in ties.items()}
 
     def of(self, persona: str) -> Mapping[str, float]:
         """Give those whom a persona knows, with the strength of each tie."""

@@ -143,10 +143,10 @@ CASES = {
     ),
     "engine": Case(
         "engine",
-        "home/perdure/agent/persona.py",
+        "home/perdure/agent/leavings.py",
         "_REFLECTION_IMPORTANCE = 0.8",
         "_REFLECTION_IMPORTANCE = 0.7",
-        ("perdure.agent.persona",),
+        ("perdure.agent.leavings",),
     ),
     "a template": Case(
         "engine",

@@ -72,7 +72,7 @@ def _counted(counts: Mapping[str, int], question: Question) -> Iterator[str]:
     labels = {choice.id: choice.label for choice in question.choices}
     told = [
         f"{count} answered {labels[name]}" if name in labels else f"{count} {_plural(name, count)}"
-        for name, count in counts.items()
+        for name, count in sorted(counts.items())
         if count
     ]
     if told:

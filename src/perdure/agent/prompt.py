@@ -130,5 +130,7 @@ def _counts(counts: Mapping[str, int] | None, question: Question) -> str:
 
 def _count_phrases(counts: Mapping[str, int], question: Question) -> Iterator[str]:
     labels = {choice.id: choice.label for choice in question.choices}
-    for key, count in counts.items():
+    # In the question's order: that of a mapping is not on record.
+    for key in (*(key for key in labels if key in counts), *sorted(counts.keys() - labels)):
+        count = counts[key]
         yield f"{labels.get(key, key)} {count}"

@@ -155,8 +155,9 @@ def _summary_in_words(facts: PersonaFacts, weighed: Weighed, lean: str | None) -
 
 def _beliefs(facts: PersonaFacts) -> str:
     """Say what is believed and what is not, by the ids of claims; nothing where all is unsure."""
-    believed = " and ".join(claim for claim, steps in facts.beliefs.items() if steps > 0)
-    doubted = " and ".join(claim for claim, steps in facts.beliefs.items() if steps < 0)
+    held = sorted(facts.beliefs.items())
+    believed = " and ".join(claim for claim, steps in held if steps > 0)
+    doubted = " and ".join(claim for claim, steps in held if steps < 0)
     return (f"I believe {believed}. " if believed else "") + (
         f"I doubt {doubted}. " if doubted else ""
     )

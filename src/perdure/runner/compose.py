@@ -212,7 +212,9 @@ def _turn(
     _memories(writer, turn, outcome.memories, persona)
     if outcome.beliefs is not None:
         now = held.get(persona, job.state.beliefs)
-        after = merged(now, job.state.beliefs, outcome.beliefs)
+        # In the order in which the record gives them back: a persona that is rebuilt from it says
+        # the same words in the same order.
+        after = dict(sorted(merged(now, job.state.beliefs, outcome.beliefs).items()))
         if after != now:
             held[persona] = after
             writer.add(BeliefsHeld(turn=turn, beliefs=after), persona)

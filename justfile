@@ -37,6 +37,7 @@ bench:
     {{uv}} run --all-extras python -m benchmarks.order
     {{uv}} run --all-extras python -m benchmarks.cells
     {{uv}} run --all-extras python -m benchmarks.population
+    {{uv}} run --all-extras python -m benchmarks.channels
 
 # The pages and their examples against the code
 docs:

@@ -183,11 +183,14 @@ def test_a_prompt_on_a_channel() -> None:
         '2. "Nobody needs it." (from somebody you know well; from your community; '
         "in answer to message 1)\n"
         '3. "Rents? At last!" (somebody you know told you; 2 answered Agree)\n\n'
-        "What you can do:\n"
+        "Do you agree?\nPossible answers: Agree / Disagree"
+    )
+    # What all are told on the channel stands with what all are told.
+    assert system.content.endswith(
+        "\n\nWhat you can do:\n"
         "- like (to one of the messages)\n"
         "- reply (to one of the messages, in your own words)\n"
         "- post (in your own words)\n\n"
-        "Do you agree?\nPossible answers: Agree / Disagree\n\n"
         "Answer in your own words first, in one or two sentences. Then write these lines, each on "
         "a line of its own:\n"
         "Message: the number of the message that it is about, or none\n"
@@ -213,7 +216,7 @@ def test_a_persona_without_anything_to_do_is_asked_as_ever() -> None:
     outcome = done(act(job(HARBOUR, actions=()), Script("Agree"), plan=FREE))
     assert outcome.reaction is None
     for part in ("1.", "What you can do", "Message:", "Action", "community"):
-        assert part not in outcome.messages[1].content
+        assert part not in "".join(message.content for message in outcome.messages)
     assert outcome.recalled == ()
 
 

@@ -45,18 +45,18 @@ def ranking(folder: Path, models: str = RULELESS, embed: str = "words") -> Path:
 
 
 def recorded(folder: Path) -> tuple[list[tuple[tuple[float, ...], ...]], list[Cost]]:
-    """Read the vectors of the first world, and what was paid for them."""
+    """Read the vectors that the first world asked for itself, and what was paid for them."""
     with RunReader.open(folder) as reader:
         world = reader.worlds[0].world_id
         events = list(reader.events(world))
         vectors = [
             unpack(reader.blob(world, event.payload.vectors), event.payload.count)
             for event in events
-            if isinstance(event.payload, AnswerGiven)
+            if isinstance(event.payload, AnswerGiven) and event.payload.job < 0
         ]
         assert reader.header(world).pins["embed"].provider in {"baseline", "http"}
     costs = [event.payload for event in events if isinstance(event.payload, Cost)]
-    return vectors, [cost for cost in costs if cost.role == "embed"]
+    return vectors, [cost for cost in costs if cost.role == "embed" and cost.job < 0]
 
 
 def test_vectors_of_words_are_recorded_and_cost_nothing(perdure, tmp_path):
@@ -89,11 +89,13 @@ def test_vectors_over_http_are_paid_once_and_kept(perdure, tmp_path):
         assert perdure("plan", study).status == EXIT_DONE
         assert perdure("run", study, "--out", out, "--quiet").status == EXIT_DONE
         asked = [request.body["input"] for request in server.requests if request.index >= 0]
-        assert sorted(map(tuple, asked)) == sorted(TEXTS * 2)
+        # Beside them stand the memories of the personas, which have vectors then too.
+        assert sorted(texts for texts in map(tuple, asked) if texts in TEXTS) == sorted(TEXTS * 2)
+        calls = server.calls
         assert all(request.path.endswith("/embeddings") for request in server.requests[1:])
         assert perdure("run", study, "--out", out, "--quiet").status == EXIT_DONE
         assert perdure("replay", out).status == EXIT_DONE
-        assert server.calls == 6
+        assert server.calls == calls
     vectors, costs = recorded(out)
     assert vectors == [rounded([embedding_of(text) for text in texts]) for texts in TEXTS]
     for cost in costs:

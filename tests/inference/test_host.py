@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import pytest
 
-from perdure.base.errors import InternalError
+from perdure.base.errors import PluginError
 from perdure.inference.gate import Gate
 from perdure.inference.host import InferenceHost, Respondent
 from perdure.inference.limits import Limits
@@ -330,10 +330,10 @@ def test_a_turn_in_the_queue_runs_out() -> None:
     run(wait())
 
 
-def test_an_unknown_role_is_our_bug() -> None:
-    """A request whose role nobody answers is refused before anything is sent."""
+def test_a_role_that_nobody_answers_is_named() -> None:
+    """A study's own code may ask for any role: one that no model answers is refused unsent."""
     request = ChatRequest(role="tier_b", messages=(), tokens_max=1)
-    with pytest.raises(InternalError, match="tier_b"):
+    with pytest.raises(PluginError, match="tier_b"):
         run(host_of(Remote(reply)).call(key(), request))
 
 

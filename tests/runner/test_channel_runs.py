@@ -43,9 +43,9 @@ from perdure.trace.reader import RunReader
 from perdure.trace.verify import verify
 
 CHANNELS = next(shape for shape in SHAPES if shape.name == "channels")
-MORE = CHANNELS._replace(people=4, scenarios=({**CHANNELS.scenarios[0], "horizon": 6},), quorum=1.0)
+MORE = CHANNELS._replace(people=5, scenarios=({**CHANNELS.scenarios[0], "horizon": 6},), quorum=1.0)
 HERE = Path(__file__).resolve().parents[1] / "crash" / "whole"
-STOPS = 30
+STOPS = 37
 
 
 class Model(ScriptedProvider):
@@ -108,7 +108,7 @@ def test_all_that_can_happen_does(undisturbed: Ran) -> None:
     assert {turn.reaction.rejected for turn in turns} >= {None, Rejection.NOT_ACCEPTED}
     assert any(len(turn.recalled) == 2 for turn in turns)
     assert len(of(events, BeliefsHeld)) > 5
-    assert len(of(events, GuardrailViolation)) > 2
+    assert len(of(events, GuardrailViolation)) > 5
     assert {failed.cause for failed in of(events, TurnNotTaken)} == {TurnFailureCause.GUARDRAIL}
     assert len(of(events, Probed)) > 1
     assert len(of(events, Reflected)) > 2
@@ -171,7 +171,12 @@ def test_a_record_comes_out_the_same(folder: Path) -> None:
 
 PLANTED: dict[str, tuple[Any, str, Any, type]] = {
     "beliefs": (afterwards, "moved", lambda *_: None, Turn),
-    "relevance": (answering, "relevance", lambda memories, _: [1.0] * len(memories), Turn),
+    "relevance": (
+        answering,
+        "relevance",
+        lambda memories, _: [1.0] * len(memories),
+        GuardrailViolation,
+    ),
     "probes": (persona, "probed", lambda *_: None, Probed),
     "vectors": (afterwards, "pack", lambda _: b"\0" * 32, MemoryFormed),
     "strictness": (answering, "correction_text", lambda *_: "Well?", Turn),

@@ -122,6 +122,8 @@ def test_a_vector_that_is_none_is_no_vector() -> None:
         assert {(one.stimulus, one.reason) for one in delta.dropped} == {
             ("feed-t0-c2", "not embedded")
         }
+        # That is its vector: nobody pays to hear it at every tick again.
+        assert world.needs(1, (), Plan()) == ()
 
 
 def test_needs_move_nothing_and_are_only_asked_for_where_they_are_used() -> None:

@@ -13,8 +13,9 @@ from perdure.agent.beliefs import moved
 from perdure.agent.leavings import left_by_answer, left_by_reaction, left_by_reflection
 from perdure.agent.port import CallFailedError
 from perdure.agent.probe import probe_question
-from perdure.agent.prompt import code_of, question_text
+from perdure.agent.prompt import question_text
 from perdure.agent.state import keep
+from perdure.base.codes import code_of
 from perdure.base.vectors import pack
 from perdure.records.outcome import ProbeDone, ReflectionDone
 from perdure.records.persona import AttributeSpec, Memory

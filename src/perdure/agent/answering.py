@@ -10,7 +10,7 @@ from perdure.agent.asked import TURN, Asked, Situation, describe, noticed
 from perdure.agent.fitting import Fitted, Recall
 from perdure.agent.form import correction_text, form_text, read_form
 from perdure.agent.messages import actions_text, messages_text
-from perdure.agent.prompt import known_attributes, question_text, shared_text, shown_text
+from perdure.agent.prompt import question_text, shared_text, shown_text
 from perdure.agent.recall import query_text, relevance, vectorless
 from perdure.agent.state import keep
 from perdure.records.outcome import Rule, TurnFailureCause, Violation
@@ -18,6 +18,7 @@ from perdure.records.persona import Memory
 from perdure.records.presentation import Plan, TurnJob
 from perdure.records.reaction import Reaction
 from perdure.records.scenario import Header
+from perdure.study.telling import known_attributes
 
 RECALL = "recall"
 

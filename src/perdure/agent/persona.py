@@ -20,7 +20,7 @@ from perdure.agent.fitting import Recall
 from perdure.agent.pool import gather_bounded
 from perdure.agent.port import CallFailedError, Models
 from perdure.agent.probe import probed
-from perdure.agent.prompt import known_attributes, shared_text
+from perdure.agent.prompt import shared_text
 from perdure.agent.recall import embeds, must_compare
 from perdure.agent.state import keep
 from perdure.base.errors import PluginError
@@ -35,6 +35,7 @@ from perdure.records.outcome import (
 from perdure.records.persona import AttributeSpec, Persona
 from perdure.records.presentation import Plan, TurnJob
 from perdure.records.scenario import Header
+from perdure.study.telling import known_attributes
 
 # Raised whenever this agent would word a prompt, remember or reflect otherwise than it did. Every
 # record says under which version it was made, and comes out the same under that version alone.

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from perdure.agent.prompt import code_of
 from perdure.base.chance import Stream
+from perdure.base.codes import code_of
 from perdure.records.persona import AttributeSpec, AttributeValue, Choice
 from perdure.records.presentation import Plan, TurnJob
 from perdure.records.scenario import Header, Question

@@ -2,8 +2,7 @@
 
 What all personas of a world share comes first and is the same text for each, so that an endpoint
 can serve it from its cache; then who the persona is, what it remembers and believes, what it is
-shown, and the question. The held-out outcome has no way in: only attributes that the ontology
-declares are written, and the outcome is never one of them.
+shown, and the question.
 """
 
 from __future__ import annotations
@@ -13,10 +12,11 @@ from functools import lru_cache
 
 from perdure.agent.beliefs import belief_lines
 from perdure.base.text import storable
-from perdure.records.persona import AttributeSpec, AttributeValue, Memory, Ontology
+from perdure.records.persona import AttributeSpec, AttributeValue, Memory
 from perdure.records.presentation import Stimulus, View
 from perdure.records.request import Message
 from perdure.records.scenario import Brief, Header, Question
+from perdure.study.telling import in_words
 
 QUOTE_WIDTH_MAX = 280
 
@@ -34,16 +34,10 @@ def shared_text(header: Header) -> str:
     return "\n\n".join(part.strip() for part in parts if part.strip())
 
 
-def known_attributes(ontology: Ontology) -> tuple[AttributeSpec, ...]:
-    """List the attributes that may be told: what the ontology declares, without the outcome."""
-    held_out = ontology.outcome.name if ontology.outcome is not None else None
-    return tuple(spec for spec in ontology.attributes if spec.name != held_out)
-
-
 def persona_block(specs: Sequence[AttributeSpec], attributes: Mapping[str, AttributeValue]) -> str:
     """Write who a persona is, a line per attribute; empty if nothing is known of it."""
     lines = [
-        f"- {spec.label}: {_in_words(spec, attributes[spec.name])}"
+        f"- {spec.label}: {in_words(spec, attributes[spec.name])}"
         for spec in specs
         if spec.name in attributes
     ]
@@ -108,17 +102,6 @@ def conversation(shared: str, *parts: str) -> tuple[Message, ...]:
         Message(role="system", content=shared),
         Message(role="user", content="\n\n".join(part for part in parts if part)),
     )
-
-
-def code_of(value: AttributeValue) -> str:
-    """Write a value as the code of its scale: a whole float as its integer."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
-def _in_words(spec: AttributeSpec, value: AttributeValue) -> str:
-    code = code_of(value)
-    words = spec.scale.get(code, code)
-    return f"{words} {spec.unit}" if spec.unit and not spec.scale else words
 
 
 def _counts(counts: Mapping[str, int] | None, question: Question) -> str:

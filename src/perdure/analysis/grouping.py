@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perdure.analysis.prediction import Group
+from perdure.base.codes import code_of
 from perdure.base.errors import UsageError
-from perdure.records.persona import AttributeSpec, AttributeValue, Ontology, Persona
+from perdure.records.persona import AttributeSpec, Ontology, Persona
 
 NOT_KNOWN = "not known"
 
@@ -43,10 +44,3 @@ def groups_of(personas: Sequence[Persona], spec: AttributeSpec | None) -> tuple[
         for code, ids in members.items()
         if ids
     )
-
-
-def code_of(value: AttributeValue) -> str:
-    """Write an attribute's value as the code of its scale: a whole float as its integer."""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)

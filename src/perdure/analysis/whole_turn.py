@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from perdure.analysis.grouping import code_of
 from perdure.analysis.turn import (
     Believed,
     Broken,
@@ -26,6 +25,7 @@ from perdure.analysis.turn import (
     Told,
     WholeTurn,
 )
+from perdure.base.codes import code_of
 from perdure.base.errors import DamagedRecordError
 from perdure.records.events import (
     KIND_OF,
@@ -48,6 +48,7 @@ from perdure.records.events import (
 from perdure.records.persona import Ontology, Persona
 from perdure.records.presentation import Plan, Presentation, Stimulus
 from perdure.records.scenario import Header, Question
+from perdure.study.telling import in_words
 from perdure.trace.lookup import Lookup, Span, Wanted
 
 _PUBLISHED = KIND_OF[StimulusPublished]
@@ -389,8 +390,7 @@ def _told(persona: Persona, ontology: Ontology) -> Iterator[Told]:
     """Put what is known of a persona into words, in the order of the ontology."""
     for spec in ontology.attributes:
         if spec.name in persona.attributes:
-            code = code_of(persona.attributes[spec.name])
-            words = spec.scale.get(code, code)
-            if spec.unit and not spec.scale:
-                words = f"{words} {spec.unit}"
-            yield Told(name=spec.name, label=spec.label, code=code, words=words)
+            value = persona.attributes[spec.name]
+            yield Told(
+                name=spec.name, label=spec.label, code=code_of(value), words=in_words(spec, value)
+            )

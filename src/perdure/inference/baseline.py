@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from perdure.base.codes import code_of
 from perdure.inference.baseline_reaction import Regard, deed, form, moved, regarded, sides
 from perdure.inference.baseline_utility import Weighed, agreement, leading, rule_choices, weigh
 from perdure.inference.baseline_vectors import vector_of
@@ -126,8 +127,12 @@ def _done(how: Reactions, facts: PersonaFacts, regard: Regard | None) -> tuple[s
 def _probed(facts: PersonaFacts, question: Question) -> str | None:
     """Answer with the persona's own value; None if it has none, or none among the choices."""
     value = facts.attributes.get(question.id.removeprefix(PROBE))
-    code = str(int(value) if isinstance(value, float) and value.is_integer() else value)
-    label = next((choice.label for choice in question.choices if choice.id == code), None)
+    known = (
+        choice.label
+        for choice in question.choices
+        if value is not None and choice.id == code_of(value)
+    )
+    label = next(known, None)
     return None if label is None else f"My answer: {label}. I go by what I know of me. {NOTICE}"
 
 

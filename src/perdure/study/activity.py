@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from perdure.base.codes import code_of
 from perdure.records.channels import Involvement
 from perdure.records.persona import AttributeValue
 from perdure.records.scenario import Scenario
@@ -35,13 +36,6 @@ def factor(
     if involvement.levels:
         return involvement.levels.get(code_of(value), involvement.otherwise)
     return None if isinstance(value, str) or not 0 <= value <= 1 else float(value)
-
-
-def code_of(value: AttributeValue) -> str:
-    """Write the value of an attribute as its scale has it: 3.0 is the code `3`."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return str(value)
 
 
 def expected(scenario: Scenario, ticks: Iterable[int], involved: Mapping[float, int]) -> float:

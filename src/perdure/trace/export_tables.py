@@ -10,9 +10,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from perdure.base.codes import code_of
 from perdure.records.graph import Node
 from perdure.records.people import People
-from perdure.records.persona import AttributeSpec, AttributeValue
+from perdure.records.persona import AttributeSpec
 from perdure.trace.export_rows import Row
 
 _ROWS_PER_GROUP = 5_000
@@ -186,7 +187,7 @@ def persona_rows(
             column = attribute_column(name)
             row[column] = str(value) if kinds[column] == "text" else value
             if name in labelled:
-                row[f"{column}_label"] = labelled[name].scale.get(_code(value))
+                row[f"{column}_label"] = labelled[name].scale.get(code_of(value))
         yield {name: row.get(name) for name in kinds}
 
 
@@ -245,8 +246,3 @@ def _type_of(kinds: set[Any]) -> str:
     if kinds == {int}:
         return "count"
     return "number" if kinds <= {int, float} else "text"
-
-
-def _code(value: AttributeValue) -> str:
-    """Write a value as the code of its scale: a whole float as its integer."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from perdure.records.persona import AttributeSpec, Ontology, Persona
+from perdure.records.persona import Ontology, Persona
 from perdure.records.presentation import Need, NeedAnswer
-from perdure.study.activity import code_of
+from perdure.study.telling import in_words, known_attributes
 
 if TYPE_CHECKING:
     from perdure.world.meanings import Meanings
@@ -36,7 +36,7 @@ class Interest:
         if not asked:
             return ()
         wanted = dict.fromkeys((*self.profiles.values(), *asked))
-        lacking = [text for text in wanted if text and text not in self.meanings]
+        lacking = [text for text in wanted if text and not self.meanings.is_answered(text)]
         return tuple(
             Need(purpose=PURPOSE, role=ROLE, texts=tuple(lacking[start : start + TEXTS_MAX]))
             for start in range(0, len(lacking), TEXTS_MAX)
@@ -52,16 +52,9 @@ class Interest:
 
 def profile(ontology: Ontology, persona: Persona) -> str:
     """Say in a line what is known of a persona, by the ontology; the outcome is never in it."""
-    held_out = ontology.outcome.name if ontology.outcome is not None else None
-    told = [
-        f"{spec.label}: {_in_words(spec, persona)}."
-        for spec in ontology.attributes
-        if spec.name != held_out and spec.name in persona.attributes
-    ]
-    return " ".join(told)
-
-
-def _in_words(spec: AttributeSpec, persona: Persona) -> str:
-    code = code_of(persona.attributes[spec.name])
-    words = spec.scale.get(code, code)
-    return f"{words} {spec.unit}" if spec.unit and not spec.scale else words
+    told = persona.attributes
+    return " ".join(
+        f"{spec.label}: {in_words(spec, told[spec.name])}."
+        for spec in known_attributes(ontology)
+        if spec.name in told
+    )

@@ -26,21 +26,26 @@ class Meanings:
 
     def __init__(self) -> None:
         self._place: dict[str, int] = {}
+        self._meaningless: set[str] = set()
         self._rows: _Kept = np.zeros((0, 0), dtype=np.float32)
 
     def __contains__(self, text: str) -> bool:
         return text in self._place
 
+    def is_answered(self, text: str) -> bool:
+        """Say whether a text has got its vector, one that means nothing included."""
+        return text in self._place or text in self._meaningless
+
     def learn(self, text: str, vector: Sequence[float]) -> None:
-        """Take note of the vector of a text, unless it is already known or means nothing."""
-        row = _row(vector)
-        if text in self._place or row is None:
+        """Take note of the vector of a text, unless it has one already."""
+        row, count = _row(vector), len(self._place)
+        if self.is_answered(text):
             return
-        count = len(self._place)
+        if row is None or (count and len(row) != self._rows.shape[1]):
+            self._meaningless.add(text)
+            return
         if not count:
             self._rows = np.zeros((64, len(row)), dtype=np.float32)
-        elif len(row) != self._rows.shape[1]:
-            return
         elif count == len(self._rows):
             self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
         self._rows[count] = row

@@ -18,10 +18,10 @@ import pytest
 from tests.crash.small_disk import PAGE, Disk, Said, small_disk
 from tests.crash.telling import tell
 from tests.crash.test_disk_full import why_no_mounts
-from tests.support.sample_study import PEOPLE, SAMPLE
+from tests.support.street_study import ANSWERS, write_street
 
 from perdure.base.errors import EXIT_DONE, EXIT_STOPPED, EXIT_STORAGE, EXIT_USAGE
-from perdure.testing import MisbehavingServer
+from perdure.testing import MisbehavingServer, SeenRequest
 from perdure.trace.reserve import RESERVE_BYTES
 
 FULL = os.environ.get("PERDURE_CRASH") == "full"
@@ -48,16 +48,24 @@ class Counting(MisbehavingServer):
     """Answers by the prompt alone, and counts what it is asked."""
 
     def __init__(self) -> None:
-        super().__init__(responder=self._say, models=("model-2025-01-01",))
+        super().__init__(responder=self._say)
         self.asked: Counter[bytes] = Counter()
         # What to do when so many calls have come.
         self.then: dict[int, Callable[[], None]] = {}
 
+    def _see(self, method: str, path: str, headers: dict[str, str], body: bytes) -> SeenRequest:
+        seen = super()._see(method, path, headers, body)
+        if seen.index >= 0:
+            self.then.pop(self.calls, lambda: None)()
+            self.asked[_key(seen.body)] += 1
+        return seen
+
     def _say(self, request: dict[str, Any]) -> str:
-        self.then.pop(self.calls, lambda: None)()
-        key = sha256(str(sorted(request.items())).encode()).digest()
-        self.asked[key] += 1
-        return ["I agree with Ann.", "Bob. I disagree.", "I do not know."][key[1] % 3]
+        return ANSWERS[_key(request)[1] % len(ANSWERS)]
+
+
+def _key(request: dict[str, Any]) -> bytes:
+    return sha256(str(sorted(request.items())).encode()).digest()
 
 
 class Runs:
@@ -67,7 +75,6 @@ class Runs:
         self.disk = disk
         self._server = server
         self._words = ("run", str(study), "--out", str(disk.run), "--quiet", "--json")
-        self._flags = ("--model", "api")
         disk.new(BIG)
         said = self.run()
         assert said.status == EXIT_DONE, said
@@ -77,8 +84,7 @@ class Runs:
 
     def run(self, **how: Any) -> Said:
         """Start or continue the run."""
-        address = ("--base-url", self._server.base_url)
-        said = self.disk.live(*self._words, *self._flags, *address, **how)
+        said = self.disk.live(*self._words, **how)
         assert "Traceback" not in said.out + said.err, said.err
         return said
 
@@ -156,20 +162,12 @@ class Runs:
 
 
 @pytest.fixture
-def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runs]:
+def runs(tmp_path: Path) -> Iterator[Runs]:
     """Give a disk on which the run came to its end undisturbed."""
-    study = write_study(tmp_path, monkeypatch)
-    with Counting() as server, small_disk(study, tmp_path) as disk:
-        yield Runs(disk, server, study)
-
-
-def write_study(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Write the study that is run, and give its path."""
-    monkeypatch.setenv("EXAMPLE_API_KEY", "sk-a-key-of-no-use-0123456789")
-    study = folder / "study.yaml"
-    study.write_text(SAMPLE.replace("    limits: {requests_per_minute: 60}\n", ""))
-    (folder / "people.csv").write_text(PEOPLE)
-    return study
+    with Counting() as server:
+        study = write_street(tmp_path / "study", server.base_url)
+        with small_disk(study, tmp_path) as disk:
+            yield Runs(disk, server, study)
 
 
 def level(runs: Runs, number: int) -> int:

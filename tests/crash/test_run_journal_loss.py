@@ -18,7 +18,8 @@ from signal import SIGKILL
 import pytest
 from tests.crash.small_disk import FOLDER, small_disk
 from tests.crash.telling import tell
-from tests.crash.test_run_full_disk import BIG, Counting, Runs, write_study
+from tests.crash.test_run_full_disk import BIG, Counting, Runs
+from tests.support.street_study import write_street
 
 from perdure.base.chance import Stream
 from perdure.base.errors import (
@@ -75,11 +76,12 @@ class Left:
 
 
 @pytest.fixture
-def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runs]:
+def runs(tmp_path: Path) -> Iterator[Runs]:
     """Give a folder in which the run came to its end undisturbed."""
-    study = write_study(tmp_path, monkeypatch)
-    with Counting() as server, small_disk(study, tmp_path, FOLDER) as disk:
-        yield Runs(disk, server, study)
+    with Counting() as server:
+        study = write_street(tmp_path / "study", server.base_url)
+        with small_disk(study, tmp_path, FOLDER) as disk:
+            yield Runs(disk, server, study)
 
 
 @pytest.fixture

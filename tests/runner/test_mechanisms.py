@@ -29,6 +29,8 @@ from perdure.records.channels import Feed, Forum, Ranking, Scope, WordOfMouth
 SEEDS = (1, 2, 3, 4, 5)
 SIZE = 12
 ALL_AT_ONCE = {"0": CLAIMS}
+# No pull is as strong.
+NEVER = 99.0
 
 
 def arms(*scenarios: dict[str, Any], rule: BaselineRule = RULE, **made: Any) -> list[list[Street]]:
@@ -46,25 +48,38 @@ def of_claims(counts: dict[str, int]) -> list[int]:
     return [counts[f"feed-t0-{claim}"] for claim in CLAIMS]
 
 
-def test_hot_ranking_concentrates_exposure_and_random_ranking_does_not():
-    """Twelve claims posted at once: by votes, few of them have most of the attention."""
-    hot, random = arms(
-        channels(feed=Feed(question="react", posts=ALL_AT_ONCE, ranking=Ranking.HOT)),
-        channels(feed=Feed(question="react", posts=ALL_AT_ONCE, ranking=Ranking.RANDOM)),
-    )
-    concentrated = [gini(of_claims(world.shown("feed"))) for world in hot]
-    spread = [gini(of_claims(world.shown("feed"))) for world in random]
-    assert min(concentrated) > 0.6
-    assert max(spread) < 0.25
-
-
-def shy(social_proof: float) -> BaselineRule:
+def shy(social_proof: float, approve: float = 0.5) -> BaselineRule:
     """Make a rule of people who only ever like: nothing enters the feed but the claims."""
-    never = 99.0
     reactions = Reactions(
-        noise=1.0, motivation=0.0, answer=never, pass_on=never, follow=never, post=never
+        noise=1.0,
+        motivation=0.0,
+        approve=approve,
+        answer=NEVER,
+        pass_on=NEVER,
+        follow=NEVER,
+        post=NEVER,
     )
     return msgspec.structs.replace(RULE, social_proof=social_proof, reactions=reactions)
+
+
+def test_hot_ranking_concentrates_exposure_and_random_ranking_does_not():
+    """Twelve claims posted at once, one seen at a time: by votes, few have most of the attention.
+
+    Where nobody votes, nothing is hot: everybody sees to the last what a random ranking shows.
+    """
+    feed = Feed(question="react", posts=ALL_AT_ONCE, exposures_max=1)
+    ranked = [
+        channels(feed=msgspec.structs.replace(feed, ranking=ranking))
+        for ranking in (Ranking.HOT, Ranking.RANDOM)
+    ]
+
+    def exposures(rule: BaselineRule) -> list[list[list[int]]]:
+        return [[of_claims(one.shown("feed")) for one in arm] for arm in arms(*ranked, rule=rule)]
+
+    hot, random = ([gini(counts) for counts in arm] for arm in exposures(shy(0.5)))
+    assert all(one > other + 0.3 for one, other in zip(hot, random, strict=True)), (hot, random)
+    unvoted_hot, unvoted_random = exposures(shy(0.5, approve=NEVER))
+    assert unvoted_hot == unvoted_random
 
 
 def test_social_proof_makes_a_herd_and_without_it_there_is_none():

@@ -176,8 +176,8 @@ def test_what_is_not_accepted_has_no_effect(reaction: Reaction | None) -> None:
 
 def test_hot_goes_by_votes_and_age() -> None:
     """Ten times the votes make up for `decay` ticks of age, whatever a tick is."""
-    for likes, first in ((9, "feed-t2-c2"), (11, "feed-t0-c1")):
-        # Two ticks of age, at a decay of two: ten votes are even.
+    for likes, first in ((8, "feed-t2-c2"), (10, "feed-t0-c1")):
+        # Two ticks of age, at a decay of two: ten votes are even, with the one that all have.
         header = header_of(40, feed=feed(posts={"0": ("c1",), "2": ("c2",)}, decay=2.0))
         world = world_of(header)
         seen = step(world, 0, activation=0.5)
@@ -192,6 +192,19 @@ def test_hot_goes_by_votes_and_age() -> None:
         ]
         assert fresh
         assert {shown[0] for shown in fresh} == {first}
+
+
+def test_messages_that_are_equal_are_first_for_some_and_last_for_others() -> None:
+    """As long as nobody votes, hot shows each message to as many as random does."""
+    header = header_of(400, feed=feed(exposures_max=1))
+    world = world_of(header)
+    posting = {f"p{number}": does("post", words=f"{number}") for number in range(8)}
+    delta = step(world, 1, turns_of(step(world, 0), posting))
+    new = {s.id for s in delta.stimuli if s.author}
+    first = Counter(shown[0] for shown in shown_to(delta, "feed").values())
+    # The claims of the tick before are older, and come after all that is new.
+    assert set(first) == new
+    assert all(25 < count < 80 for count in first.values())
 
 
 def test_messages_of_one_tick_are_in_a_lot_of_their_own_and_not_by_author() -> None:

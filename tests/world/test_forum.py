@@ -50,7 +50,7 @@ def talk(shown: Presentation) -> Reaction:
 @pytest.mark.parametrize("scope", list(Scope))
 def test_community_scope_shows_nothing_from_elsewhere(scope: Scope) -> None:
     """In the scope of communities everything with an author is of the viewer's own; else not."""
-    header = header_of(5, forum=forum(scope=scope, exposures_max=4))
+    header = header_of(5, forum=forum(scope=scope, exposures_max=9))
     community = dict(zip(header.persona_ids, [*COMMUNITIES, None], strict=True))
     deltas = live(header, talk, ticks=6, people=some())
     author = {s.id: s.author for delta in deltas for s in delta.stimuli}

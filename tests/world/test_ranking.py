@@ -15,8 +15,11 @@ from perdure.world.ranking import heat, shuffled
 
 @given(votes=st.integers(1, 10**6), tick=st.integers(0, 10**4), decay=st.floats(0.1, 1_000))
 def test_ten_times_the_votes_make_up_for_decay_ticks(votes: int, tick: int, decay: float) -> None:
-    """Votes weigh by their logarithm, so that age is made up for by a factor and not a number."""
-    older = heat(votes * 10, tick, decay)
+    """Votes weigh by their logarithm, so that age is made up for by a factor and not a number.
+
+    One more is counted than there are, so that the first one counts.
+    """
+    older = heat((votes + 1) * 10 - 1, tick, decay)
     assert older == pytest.approx(heat(votes, tick, decay) + 1, abs=1e-6)
     assert math.isclose(
         heat(votes, tick, decay) + 1 / decay, heat(votes, tick + 1, decay), abs_tol=1e-6
@@ -24,8 +27,9 @@ def test_ten_times_the_votes_make_up_for_decay_ticks(votes: int, tick: int, deca
 
 
 def test_votes_against_a_message_cool_it() -> None:
-    """None, one for and one against are even; more against is as cold as more for is hot."""
-    assert [heat(votes, 0, 1.0) for votes in (-100, -1, 0, 1, 100)] == [-2, 0, 0, 0, 2]
+    """Against is as cold as for is hot, from the first vote on."""
+    one = round(math.log10(2), 9)
+    assert [heat(votes, 0, 1.0) for votes in (-99, -1, 0, 1, 99)] == [-2, -one, 0, one, 2]
 
 
 @given(count=st.integers(0, 60), seed=st.integers(0, 10**6))

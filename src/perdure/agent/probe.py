@@ -44,7 +44,7 @@ def probe_question(spec: AttributeSpec) -> Question:
     return Question(
         id=f"{_PURPOSE}:{spec.name}",
         text=f"Which of these is true of you? {spec.label}:",
-        choices=tuple(Choice(id=code, label=words) for code, words in spec.scale.items()),
+        choices=tuple(Choice(id=code, label=spec.scale[code]) for code in spec.codes),
     )
 
 

@@ -35,7 +35,7 @@ def groups_of(personas: Sequence[Persona], spec: AttributeSpec | None) -> tuple[
     """Group personas by an attribute, in the order of its scale; unknown values come last."""
     if spec is None:
         return ()
-    members: dict[str, set[str]] = {code: set() for code in spec.scale}
+    members: dict[str, set[str]] = {code: set() for code in spec.codes}
     for persona in personas:
         value = persona.attributes.get(spec.name)
         members.setdefault(NOT_KNOWN if value is None else code_of(value), set()).add(persona.id)

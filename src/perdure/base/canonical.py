@@ -10,12 +10,15 @@ import hashlib
 import math
 from collections.abc import Iterable
 from functools import cache
-from typing import Any
+from itertools import pairwise
+from typing import Any, TypeVar
 
 import msgspec
 import msgspec.inspect
 
 from perdure.base.errors import InternalError
+
+T = TypeVar("T")
 
 _encoder = msgspec.json.Encoder(order="sorted")
 
@@ -36,6 +39,25 @@ def encode(value: object) -> bytes:
     if _may_hold_floats(kind) and b"null" in encoded:
         _require_finite(msgspec.to_builtins(value))
     return encoded
+
+
+def as_recorded(value: T) -> T:
+    """Give a record as it comes back from its canonical JSON: its mappings in order of their keys.
+
+    What a record does not keep must not decide anything either.
+
+    Raises:
+        InternalError: it cannot be recorded.
+
+    """
+    return msgspec.json.decode(encode(value), type=type(value))
+
+
+def in_key_order(mapping: dict[str, T]) -> dict[str, T]:
+    """Give a mapping in the order of its keys: itself, if that is how it stands."""
+    if all(one < other for one, other in pairwise(mapping)):
+        return mapping
+    return dict(sorted(mapping.items()))
 
 
 def sha256(data: bytes) -> bytes:

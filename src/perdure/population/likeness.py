@@ -52,7 +52,7 @@ def _column(personas: Sequence[Persona], spec: AttributeSpec) -> list[float | st
     values = [one.attributes.get(spec.name) for one in personas]
     if spec.scale:
         last = max(1, len(spec.scale) - 1)
-        places = {code: place / last for place, code in enumerate(spec.scale)}
+        places = {code: place / last for place, code in enumerate(spec.codes)}
         return [None if value is None else places[str(value)] for value in values]
     if spec.text:
         return [None if value is None else str(value) for value in values]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
+
 from perdure.records.record import Record
 
 AttributeValue = str | int | float
@@ -10,10 +13,11 @@ AttributeValue = str | int | float
 class AttributeSpec(Record):
     """One attribute of a study's ontology.
 
-    `label` is how a person would name it. `scale` maps each code to its words, in the order of the
-    scale (low to high) for an ordinal one; an empty scale means a plain number or text with an
-    optional `unit`; `text` says which of the two. A persona without a `required` attribute is
-    refused. A `determining` one may tell the held-out outcome: the study's author says so.
+    `label` is how a person would name it. `scale` maps each code to its words; an empty scale means
+    a plain number or text with an optional `unit`; `text` says which of the two. A persona without
+    a `required` attribute is refused. A `determining` one may tell the held-out outcome: the
+    study's author says so. `order` has the codes from low to high where that is another order than
+    their own: a mapping is recorded in the order of its keys.
     """
 
     name: str
@@ -23,6 +27,25 @@ class AttributeSpec(Record):
     required: bool = False
     text: bool = False
     determining: bool = False
+    order: tuple[str, ...] = ()
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The codes of the scale, from low to high."""
+        return self.order or own_order(self.scale)
+
+
+def own_order(codes: Iterable[str]) -> tuple[str, ...]:
+    """Put codes in the order that they have by themselves: numbers by size, all else as text."""
+
+    def size(code: str) -> tuple[float, str]:
+        try:
+            number = float(code)
+        except ValueError:
+            number = math.inf
+        return (number if math.isfinite(number) else math.inf), code
+
+    return tuple(sorted(codes, key=size))
 
 
 class Choice(Record):

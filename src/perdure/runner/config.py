@@ -6,6 +6,9 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from msgspec.structs import replace
+
+from perdure.base.canonical import as_recorded, in_key_order
 from perdure.records.population import HeldOut, Population
 from perdure.records.registry import RunEntry
 from perdure.records.study import Study
@@ -55,6 +58,11 @@ class RunConfig:
     step_limit_s: float = STEP_LIMIT_S
     worker_bytes: int | None = None
 
+    def __post_init__(self) -> None:
+        """Put study and people as a record gives them back, whatever order they were written in."""
+        object.__setattr__(self, "study", as_recorded(self.study))
+        object.__setattr__(self, "population", _in_key_order(self.population))
+
     @property
     def folder(self) -> Path:
         """The run's folder in full. Ask before the study's own code can change where we are."""
@@ -65,6 +73,16 @@ class RunConfig:
         """The study file in full. A link to it is not followed: its folder is the one it is in."""
         path = Path(self.study_path)
         return path.parent.resolve() / path.name
+
+
+def _in_key_order(population: Population) -> Population:
+    return replace(
+        population,
+        personas=tuple(
+            replace(one, attributes=in_key_order(one.attributes)) for one in population.personas
+        ),
+        graph=tuple(replace(node, ties=in_key_order(node.ties)) for node in population.graph),
+    )
 
 
 def workers_by_default(study: Study) -> int:

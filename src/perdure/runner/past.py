@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from perdure.base.canonical import as_recorded
 from perdure.base.vectors import unpack
 from perdure.records.budget import Rung
 from perdure.records.events import (
@@ -86,7 +87,8 @@ class PastTick:
         return tuple(
             CompletedTurn(
                 persona=turn.persona,
-                presentation=turn.presentation,
+                # What was just lived is given as it would be read back.
+                presentation=as_recorded(turn.presentation),
                 answer=turn.answer,
                 choice=turn.choice,
                 reaction=turn.reaction,

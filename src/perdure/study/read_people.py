@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from perdure.records.persona import AttributeSpec, Ontology, OutcomeSpec
+from perdure.records.persona import AttributeSpec, Ontology, OutcomeSpec, own_order
 from perdure.records.scenario import Question
 from perdure.records.study import CsvForm, PopulationSpec
 from perdure.study import schema
@@ -53,6 +53,7 @@ def _attribute(named: Named[str, Section]) -> AttributeSpec:
         if scale and section.present(other):
             wrong = f"`{section.trail}` has both a scale and `{other.key}`."
             section.wrong(other, wrong, remedy)
+    codes = tuple(entry.key for entry in scale)
     return AttributeSpec(
         name=named.key,
         label=section.get(schema.LABEL),
@@ -61,6 +62,7 @@ def _attribute(named: Named[str, Section]) -> AttributeSpec:
         required=section.get(schema.REQUIRED),
         text=not scale and section.get(schema.TYPE) == "text",
         determining=section.get(schema.ALLOW_DETERMINING),
+        order=() if codes == own_order(codes) else codes,
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from perdure.base.chance import Stream
@@ -94,7 +95,7 @@ class Orders:
             if not post.stimulus.author and post.stimulus.claim in promoted
         )
         self._by_group: dict[int, Sequence[Post]] = {}
-        self._shared: dict[int, Sequence[Ranked]] = {}
+        self._runs: dict[int, Sequence[Sequence[Ranked]]] = {}
         self._columns: dict[int, _Columns] = {}
 
     def of(self, personas: Sequence[str]) -> Iterator[Iterable[Ranked]]:
@@ -129,25 +130,29 @@ class Orders:
         return self._by_group[group]
 
     def _by_lot(self, persona: str) -> Iterator[Ranked]:
-        posts = self._seen_by(self._ground.group_of(persona))
-        stream = Stream(self._ground.seed, self._tick, f"order:{self._ground.channel}", persona)
-        return (Ranked(posts[place], Ranking.RANDOM) for place in shuffled(stream, len(posts)))
-
-    def _by_heat(self, persona: str) -> Sequence[Ranked]:
         group = self._ground.group_of(persona)
-        if group not in self._shared:
+        if group not in self._runs:
+            self._runs[group] = [[Ranked(p, Ranking.RANDOM) for p in self._seen_by(group)]]
+        return _evenly(self._lots_of(persona), self._runs[group])
 
-            def hottest_first(post: Post) -> float:
-                votes = self._ground.votes(post.done_by(group))
-                return -heat(votes, post.tick, self._ground.decay)
+    def _by_heat(self, persona: str) -> Iterator[Ranked]:
+        group = self._ground.group_of(persona)
+        if group not in self._runs:
 
-            # Sorting keeps the order of what is equal: newest first.
-            posts = sorted(self._seen_by(group), key=hottest_first)
-            self._shared[group] = [Ranked(post, Ranking.HOT) for post in posts]
-        return self._shared[group]
+            def coldness(one: Ranked) -> float:
+                votes = self._ground.votes(one.post.done_by(group))
+                return -heat(votes, one.post.tick, self._ground.decay)
+
+            ranked = (Ranked(post, Ranking.HOT) for post in self._seen_by(group))
+            self._runs[group] = _runs(ranked, coldness)
+        return _evenly(self._lots_of(persona), self._runs[group])
+
+    def _lots_of(self, persona: str) -> Stream:
+        return Stream(self._ground.seed, self._tick, f"order:{self._ground.channel}", persona)
 
     def _by_ties(self, persona: str) -> Iterator[Ranked]:
         ground, group = self._ground, self._ground.group_of(persona)
+        lots = self._lots_of(persona)
         for together in ground.acquaintance.nearest_first(persona):
             reached: dict[int, Ranked] = {}
             for other in together:
@@ -156,10 +161,11 @@ class Orders:
             for other in together:
                 for post in self._in_sight(ground.posts.passed_on_by(other), group):
                     reached.setdefault(post.place, Ranked(post, REPOSTED, other))
-            yield from sorted(reached.values(), key=lambda one: one.post.age_order)
-        if group not in self._shared:
-            self._shared[group] = [Ranked(p, Ranking.NETWORK) for p in self._seen_by(group)]
-        yield from self._shared[group]
+            yield from _evenly(lots, _runs(reached.values(), _age))
+        if group not in self._runs:
+            ranked = (Ranked(post, Ranking.NETWORK) for post in self._seen_by(group))
+            self._runs[group] = _runs(ranked, _age)
+        yield from _evenly(lots, self._runs[group])
 
     def _in_sight(self, posts: Sequence[Post], group: int) -> Iterator[Post]:
         for post in posts:
@@ -211,3 +217,22 @@ class Orders:
                 rows=meanings.rows([post.stimulus.text for post in posts]),
             )
         return self._columns[group]
+
+
+def _age(one: Ranked) -> float:
+    return -one.post.tick
+
+
+def _runs(ranked: Iterable[Ranked], key: Callable[[Ranked], float]) -> Sequence[Sequence[Ranked]]:
+    """Sort messages, and put together those that are equal."""
+    return [list(equal) for _, equal in groupby(sorted(ranked, key=key), key)]
+
+
+def _evenly(lots: Stream, runs: Iterable[Sequence[Ranked]]) -> Iterator[Ranked]:
+    """Give run after run, the equal messages of each in an order of this persona's own.
+
+    In one order for everybody the same few of many equal messages would be seen by all, and get
+    the votes that keep them ahead: a concentration that no vote has made.
+    """
+    for run in runs:
+        yield from (run[place] for place in shuffled(lots, len(run)))

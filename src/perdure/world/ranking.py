@@ -1,7 +1,7 @@
 """The order of messages: by lot, by votes and age, by likeness to a persona, by ties. Pure.
 
-Whatever the ranking, what is equal in it goes newest first, and messages of one tick by a seeded
-lot of their own: nobody's message is ahead of others for its author's place in the population.
+What is equal goes by lot, seeded, for each persona anew: no message is ahead of others for its
+author's place in the population, and none is seen by everybody for no reason at all.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ _DECIMALS = 9
 def heat(votes: int, tick: int, decay: float) -> float:
     """Say how hot a message of some tick is: `decay` ticks weigh as much as ten times the votes.
 
-    Votes against it (fewer than none) count as much as votes for it, the other way.
+    Votes against it (fewer than none) count as much as votes for it, the other way. One more is
+    counted than there are, so that the first one makes a difference.
     """
-    size = math.copysign(math.log10(max(1, abs(votes))), votes)
+    size = math.copysign(math.log10(1 + abs(votes)), votes)
     return round(size + tick / decay, _DECIMALS)
 
 
@@ -29,6 +30,9 @@ def shuffled(stream: Stream, count: int) -> Iterator[int]:
 
     It takes as many draws as numbers are taken from it, however many there are.
     """
+    if count == 1:
+        yield 0
+        return
     moved: dict[int, int] = {}
     for last in range(count - 1, -1, -1):
         place = stream.below(last + 1)

@@ -182,7 +182,8 @@ def test_a_prompt_on_a_channel() -> None:
         '1. "The harbour will be rebuilt." (12 likes, 1 reply)\n'
         '2. "Nobody needs it." (from somebody you know well; from your community; '
         "in answer to message 1)\n"
-        '3. "Rents? At last!" (somebody you know told you; 2 answered Agree)\n\n'
+        '3. "Rents? At last!" (somebody you know told you; 2 answered Agree; '
+        'about: "Rents will be frozen.")\n\n'
         "Do you agree?\nPossible answers: Agree / Disagree"
     )
     # What all are told on the channel stands with what all are told.
@@ -195,8 +196,8 @@ def test_a_prompt_on_a_channel() -> None:
         "a line of its own:\n"
         "Message: the number of the message that it is about, or none\n"
         "Action: like / reply / post / none\n"
-        "Belief: how that message changed how far you believe what it says: much less convinced / "
-        "less convinced / unchanged / more convinced / much more convinced"
+        "Belief: how that message changed how far you believe the claim that it makes or is about: "
+        "much less convinced / less convinced / unchanged / more convinced / much more convinced"
     )
     assert outcome.recalled == (7,)
 
@@ -207,8 +208,25 @@ def test_strangers_and_answers_to_what_is_not_shown() -> None:
     models = Script("x\nMessage: 1\nAction: none")
     act(job(DOUBT, RENTS, view=view), models, plan=FREE)
     prompt = models.asked[0]["messages"][1].content
-    assert '1. "Nobody needs it." (from somebody you do not know; in answer to an earlier' in prompt
-    assert '2. "Rents? At last!" (from somebody you know a little)' in prompt
+    assert (
+        '1. "Nobody needs it." (from somebody you do not know; in answer to an earlier message; '
+        'about: "The harbour will be rebuilt.")' in prompt
+    )
+    assert (
+        '2. "Rents? At last!" (from somebody you know a little; about: "Rents will be frozen.")'
+        in prompt
+    )
+
+
+def test_what_a_message_is_about_is_said_once() -> None:
+    """Where the claim itself is shown, others about it name its number, unless they answer it."""
+    other = msgspec.structs.replace(DOUBT, id="s9", reply_to="")
+    models = Script("x\nMessage: 1\nAction: none")
+    act(job(HARBOUR, DOUBT, other), models, plan=FREE)
+    prompt = models.asked[0]["messages"][1].content
+    assert "; in answer to message 1)" in prompt
+    assert prompt.count("about message 1)") == 1
+    assert "about: " not in prompt
 
 
 def test_a_persona_without_anything_to_do_is_asked_as_ever() -> None:

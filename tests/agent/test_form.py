@@ -140,6 +140,8 @@ def test_nothing_is_read_that_was_not_shown(answer: str) -> None:
         ("Action: like\nMessage: 0", Rule.NOT_SHOWN),
         ("Action: like\nMessage: 999999999", Rule.NOT_SHOWN),
         ("Action: like\nMessage: c3", Rule.NOT_SHOWN),
+        ("I read message 7.\nMessage: 1\nAction: like", Rule.NOT_SHOWN),
+        ("Messages #1 and message no. 4.\nMessage: 1\nAction: like", Rule.NOT_SHOWN),
         ("Action: like\nMessage: There will be a fair.", Rule.NOT_SHOWN),
     ],
 )

@@ -131,3 +131,12 @@ def test_every_block_of_a_page_runs(page: Path, tmp_path: Path) -> None:
         for block in blocks(page):
             sandbox.run(block)
         sandbox.end()
+
+
+def test_a_world_of_ones_own_is_forty_lines():
+    """The tutorial's world is as short as the page says."""
+    (world,) = (
+        one for one in blocks(Path("docs/writing-a-world.md")) if one.what == "town_hall.py"
+    )
+    assert "class TownHall(BaseWorld):" in world.text
+    assert len(world.text.splitlines()) <= 40

@@ -244,10 +244,26 @@ def test_a_rejected_telling_tells_nobody() -> None:
         assert step(world, 1, turns_of(first, doing)) == WorldDelta(tick=1)
 
 
-@pytest.mark.parametrize(("words", "hearing"), [("It is so.", set()), ("It is not.", {"p0", "p1"})])
-def test_who_says_the_same_at_once_is_not_told_it(words: str, hearing: set[str]) -> None:
-    """Two who tell the same words hear nothing new from each other, whoever stands first."""
+def test_of_the_same_thing_one_is_told_by_many_and_by_nobody_twice() -> None:
+    """Each acquaintance tells it once, in whatever words; what it says of it may be new again."""
+    people = tied((0, 1, 0.9), (0, 2, 0.9), (1, 2, 0.9), personas=3)
+    world = world_of(header_of(3, word_of_mouth=mouth(targets_max=9)), people)
+    first = step(world, 0)
+    everybody = ("p0", "p1", "p2")
+    told: Counter[tuple[str, str]] = Counter()
+    for tick, stance in enumerate(("agree", "agree", "disagree", "agree", "disagree"), 1):
+        telling = {one: does("tell", START, f"{one} at {tick}.") for one in everybody}
+        turns = turns_of(first, telling)
+        turns = [msgspec.structs.replace(turn, choice=stance) for turn in turns]
+        for persona, shown in on(step(world, tick, turns), CHANNEL).items():
+            told.update((teller, persona) for teller in shown.view.told_by.values())
+    pairs = [(one, other) for one in everybody for other in everybody if one != other]
+    assert told == dict.fromkeys(pairs, 2)
+
+
+def test_two_who_tell_each_other_the_same_hear_each_other() -> None:
+    """That somebody else says the same is news, and the people who stand before make no odds."""
     people = tied((0, 1, 0.9), personas=2)
     world = world_of(header_of(2, word_of_mouth=mouth()), people)
-    telling = {"p0": does("tell", START, "It is so."), "p1": does("tell", START, words)}
-    assert set(on(step(world, 1, turns_of(step(world, 0), telling)), CHANNEL)) == hearing
+    telling = {one: does("tell", START, "It is so.") for one in ("p0", "p1")}
+    assert set(on(step(world, 1, turns_of(step(world, 0), telling)), CHANNEL)) == {"p0", "p1"}

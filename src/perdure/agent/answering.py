@@ -110,8 +110,12 @@ def prompt_of(
 def _parts(asked: Situation) -> tuple[str, ...]:
     """Write what a turn shows and asks."""
     job, view = asked.job, asked.job.presentation.view
-    show = messages_text if asked.acts else shown_text
-    return show(asked.shown, view, job.question), question_text(job.question)
+    if asked.acts:
+        claims = {claim.id: claim.text for claim in asked.header.brief.claims}
+        shown = messages_text(asked.shown, view, job.question, claims)
+    else:
+        shown = shown_text(asked.shown, view, job.question)
+    return shown, question_text(job.question)
 
 
 def _rules(asked: Situation) -> tuple[str, ...]:

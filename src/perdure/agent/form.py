@@ -1,7 +1,7 @@
 """The form that a persona answers in on a channel: what is asked for, and how it is read. Pure.
 
 Its own words come first; then lines of their own say which message the answer is about, what the
-persona does, and how that message changed what it believes:
+persona does, and how that message changed how far it believes the claim that it is about:
 
     I do not trust them with the money.
     Message: 2
@@ -48,6 +48,11 @@ _LABEL = re.compile(r"(message|action|belief)[\s*_`]*[:=：]", re.IGNORECASE)  #
 _NUMBER = re.compile(r"(?:message |number |no\.? |nr\.? )?#?(\d{1,9})(?![.,]?\d)\D*")
 _STRONG = re.compile(r"\b(much|far|lot|strongly)\b")
 _NO_CHANGE = re.compile(r"\b(unchanged|same|not changed|no change|as before)\b")
+# A message that is named by its number; "a message 5 minutes ago" is none.
+_CITED = re.compile(
+    r"\bmessages? (?:number |no\.? |nr\.? )?#?(\d{1,9})\b"
+    r"(?! (?:second|minute|hour|day|week|month)s?\b)"
+)
 _NOT_MORE = re.compile(r"\b(no|not|not any|neither) (more|less)\b")
 _NOTHING = re.compile(r"|none|nothing|no|no action|n/?a|null|not applicable")
 _TO_MESSAGE = re.compile(r"(.*?)(?: to| on| with| about)? (?:the )?(?:message )?#?\d+")
@@ -64,8 +69,8 @@ def form_text(actions: Sequence[Action], shown: int) -> str:
     lines.append(f"Action: {names}")
     if shown:
         lines.append(
-            "Belief: how that message changed how far you believe what it says: "
-            + " / ".join(_CHANGES.values())
+            "Belief: how that message changed how far you believe the claim that it makes or is "
+            "about: " + " / ".join(_CHANGES.values())
         )
     return "\n".join(lines)
 
@@ -95,6 +100,8 @@ def read_form(
     stimulus = _message(values.get("message"), shown, claims)
     if isinstance(stimulus, Rule):
         return stimulus
+    if any(not 1 <= int(number) <= len(shown) for number in _CITED.findall(_folded(words))):
+        return Rule.NOT_SHOWN
     change = _change(values.get("belief"))
     if isinstance(change, Rule):
         return change

@@ -1,7 +1,8 @@
 """What a persona is shown on a channel where it can do something, and what it can do. Pure.
 
 The messages are numbered, so that an answer can say which of them it is about. Beside each stands
-what is public about it: whose it is to the persona, what others did with it, what it answers.
+what is public about it: whose it is to the persona, what others did with it, what it answers, and
+which claim it is about, so that whoever says how far a message has convinced it knows of what.
 """
 
 from __future__ import annotations
@@ -18,13 +19,22 @@ _KNOWN = 0.33
 _KNOWN_WELL = 0.67
 
 
-def messages_text(shown: Sequence[Stimulus], view: View, question: Question) -> str:
-    """Write the messages that are shown, numbered from 1; empty if there are none."""
+def messages_text(
+    shown: Sequence[Stimulus], view: View, question: Question, claims: Mapping[str, str]
+) -> str:
+    """Write the messages that are shown, numbered from 1; empty if there are none.
+
+    `claims` are the texts of all claims, by id.
+    """
     if not shown:
         return ""
     places = {stimulus.id: number for number, stimulus in enumerate(shown, 1)}
+    subjects = {claim: f"about: {quote(text)}" for claim, text in claims.items()}
+    for stimulus in shown:
+        if claims.get(stimulus.claim) == stimulus.text:
+            subjects[stimulus.claim] = f"about message {places[stimulus.id]}"
     lines = [
-        f"{number}. {quote(stimulus.text)}{_about(stimulus, view, question, places)}"
+        f"{number}. {quote(stimulus.text)}{_about(stimulus, view, question, places, subjects)}"
         for number, stimulus in enumerate(shown, 1)
     ]
     return "\n".join(["What you are shown now:", *lines])
@@ -41,11 +51,18 @@ def _described(action: Action) -> str:
     return f"{action.name} ({', '.join(told)})" if told else action.name
 
 
-def _about(stimulus: Stimulus, view: View, question: Question, places: Mapping[str, int]) -> str:
+def _about(
+    stimulus: Stimulus,
+    view: View,
+    question: Question,
+    places: Mapping[str, int],
+    subjects: Mapping[str, str],
+) -> str:
     told = [
         *_whose(stimulus, view),
         *_counted(view.counts.get(stimulus.id, {}), question),
         *_answered(stimulus, view, places),
+        *_subject(stimulus, places, subjects),
     ]
     return f" ({'; '.join(told)})" if told else ""
 
@@ -94,3 +111,13 @@ def _answered(stimulus: Stimulus, view: View, places: Mapping[str, int]) -> Iter
         yield f"in answer to message {places[answered]}"
     elif answered:
         yield "in answer to an earlier message"
+
+
+def _subject(
+    stimulus: Stimulus, places: Mapping[str, int], subjects: Mapping[str, str]
+) -> Iterator[str]:
+    subject = subjects.get(stimulus.claim, "")
+    # Of the message that it is, or that it is told to answer, nobody has to be told.
+    known = {f"about message {places.get(one)}" for one in (stimulus.id, stimulus.reply_to)}
+    if subject and subject not in known:
+        yield subject

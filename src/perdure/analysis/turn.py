@@ -99,10 +99,10 @@ class Judged(Record):
 
 
 class Believed(Record):
-    """What the persona believed of claims, -3 to 3, before and after the turn.
+    """What the persona believed of claims, -3 to 3, at the opening of the tick and after the turn.
 
     `event` is where the beliefs before it are from; empty if it held none. `after` is absent if the
-    turn moved none.
+    turn moved none; what another turn of the tick moved before it is in there too.
     """
 
     event: str

@@ -251,7 +251,8 @@ class _Gatherer:
         before = Span(0, self._outcome_event.seq - 1)
         event, held = "", {}
         for one in self._lookup.backwards(before, Wanted(persona=persona, kinds=(_BELIEFS,))):
-            if isinstance(one.payload, BeliefsHeld):
+            # All turns of a tick begin with the beliefs at its opening.
+            if isinstance(one.payload, BeliefsHeld) and one.tick < self._outcome_event.tick:
                 event, held = self._id(one), one.payload.beliefs
                 break
         now = next((one for one in self._own if isinstance(one.payload, BeliefsHeld)), None)

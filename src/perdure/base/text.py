@@ -35,6 +35,11 @@ def one_line(text: str, width_max: int = 120) -> str:
     return flat if len(flat) <= width_max else flat[: width_max - 1] + "…"
 
 
+def a(noun: str) -> str:
+    """Put the article before a noun."""
+    return f"an {noun}" if noun.startswith(("a", "e", "i", "o", "u", "hour")) else f"a {noun}"
+
+
 def is_plain_identifier(text: str) -> bool:
     """Say whether a text is an id that is safe as a file name, a key and a word on a terminal."""
     return bool(re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", text))

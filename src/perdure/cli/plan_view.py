@@ -47,6 +47,12 @@ def plan_parts(
     study = priced.study
     yield paragraph(f"Plan of {study.name}: {study.brief.title}", style="bold")
     yield paragraph(f"Model: {answered_by(study.models)}.")
+    if forecast.own_parts:
+        yield paragraph(
+            "The study has a world or an agent of its own: how many calls it makes, and so what it "
+            "costs and how long it takes, nobody can tell before it runs. (--try makes one tick of "
+            "it and counts.) All below is what ours would take in its place."
+        )
     yield paragraph(
         f"{plural(forecast.personas, 'persona')}, {plural(len(forecast.worlds), 'world')}, "
         f"{count(forecast.calls_total)} calls expected, {count(forecast.calls_worst)} at most, "
@@ -58,10 +64,6 @@ def plan_parts(
         f"Useful concurrency: up to {count(forecast.widest_tick)} calls in flight, "
         "the widest tick over all worlds."
     )
-    if forecast.own_parts:
-        yield paragraph(
-            "The study names a world or an agent of its own: calls are what ours would make."
-        )
     if trial is not None:
         yield from _trial_parts(trial)
     if refused:
@@ -174,6 +176,8 @@ def _varies(study: Study) -> str:
 
 
 def _value(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, float):
         return f"{value:g}"
     if isinstance(value, dict):

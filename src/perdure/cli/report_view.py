@@ -219,10 +219,9 @@ def _fit_row(label: str, fit: Fit) -> list[str]:
 
 
 def _activation(report: Report) -> Iterator[RenderableType]:
-    yield heading("Activations at exposure ticks: expected and realised")
     if not any(world.activation.ticks for world in report.worlds):
-        yield paragraph("No exposure tick has closed.", indent=2)
         return
+    yield heading("Activations at exposure ticks: expected and realised")
     rows = [
         [
             world.world_id,

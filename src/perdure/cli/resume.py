@@ -20,7 +20,7 @@ from perdure.cli.run import (
 )
 
 HELP = """\
-Continue the run in a folder, from its record alone.
+Continue the run in a folder, from where its record ends.
 
 The study is read again, with the flags that the run was started with, and compared
 with the run's registry. If anything that decides the run moved, everything that

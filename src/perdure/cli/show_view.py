@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from perdure.analysis.turn import Paid, Probe, Reflection, Seen, Sent, WholeTurn
 from perdure.base.money import show as money
-from perdure.base.text import one_line
+from perdure.base.text import a, one_line
 from perdure.cli.figures import count, plural, spend
 from perdure.cli.output import as_tree
 from perdure.cli.shown import Shown
@@ -35,7 +35,7 @@ def shown_parts(shown: Shown, folder: str) -> Parts:
     yield folded(f"{shown.event}: {kind}{about}, at tick {shown.tick}", style="bold")
     yield folded(
         f"World {world.world_id}: scenario {world.scenario}, seed {world.replicate_seed}, "
-        f"{plural(world.horizon, 'tick')} of a {shown.tick_unit} each."
+        f"{plural(world.horizon, 'tick')} of {a(shown.tick_unit)} each."
     )
     yield verbatim(f"{folder}, run {shown.run_id}")
     if shown.turn is None:

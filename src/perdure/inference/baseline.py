@@ -22,7 +22,7 @@ from collections.abc import Sequence
 
 from perdure.base.codes import code_of
 from perdure.inference.baseline_reaction import Regard, deed, form, moved, regarded, sides
-from perdure.inference.baseline_utility import Weighed, agreement, leading, rule_choices, weigh
+from perdure.inference.baseline_utility import Weighed, agreement, leading, weigh
 from perdure.inference.baseline_vectors import vector_of
 from perdure.records.baseline_rule import BaselineRule, Reactions
 from perdure.records.facts import PersonaFacts
@@ -79,7 +79,7 @@ def answer(rule: BaselineRule, facts: PersonaFacts | None, seed: int) -> str | N
     question = facts.question
     if question is not None and question.id.startswith(PROBE):
         return _probed(facts, question)
-    own = rule_choices(rule)
+    own = rule.choices
     asked = tuple(choice.id for choice in question.choices) if question is not None else ()
     about_own = not set(own).isdisjoint(asked)
     weighed = weigh(rule, facts, asked if about_own else own, seed)

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from perdure.base.chance import Stream
-from perdure.inference.baseline_utility import BELIEF_MAX, rule_choices, speaks_for
+from perdure.inference.baseline_utility import BELIEF_MAX, speaks_for
 from perdure.records.baseline_rule import BaselineRule, Reactions
 from perdure.records.facts import MessageFacts, PersonaFacts
 from perdure.records.persona import Choice
@@ -168,7 +168,7 @@ def _direction(rule: BaselineRule, message: MessageFacts, choices: Sequence[Choi
     stance = message.stance
     if not stance:
         return 1
-    if stance in rule_choices(rule):
+    if stance in rule.choices:
         favour = speaks_for(rule, rule.claims.get(message.claim, {}), stance)
         return (favour > 0) - (favour < 0)
     agree, disagree = sides(choices)

@@ -29,18 +29,6 @@ class Weighed(Record):
     unknown: int
 
 
-def rule_choices(rule: BaselineRule) -> tuple[str, ...]:
-    """List the choices that a rule tells apart, in the order in which it names them."""
-    named: list[str] = []
-    if rule.distance is not None:
-        named += rule.distance.placements
-    if rule.identification is not None:
-        named += (rule.identification.low, rule.identification.high)
-    for effects in rule.claims.values():
-        named += effects
-    return tuple(dict.fromkeys(named))
-
-
 def weigh(rule: BaselineRule, facts: PersonaFacts, choices: Sequence[str], seed: int) -> Weighed:
     """Add up the rule's terms for each choice. A term that lacks an attribute is left out whole."""
     parts: dict[str, Mapping[str, float] | None] = {}
@@ -83,7 +71,7 @@ def agreement(rule: BaselineRule, facts: PersonaFacts, lean: str) -> float:
 
 def speaks_for(rule: BaselineRule, effects: Mapping[str, float], choice: str) -> float:
     """Say how much effects on choices favour one of them, against the best of the others."""
-    others = [effects.get(other, 0.0) for other in rule_choices(rule) if other != choice]
+    others = [effects.get(other, 0.0) for other in rule.choices if other != choice]
     return effects.get(choice, 0.0) - max(others, default=0.0)
 
 

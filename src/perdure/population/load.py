@@ -14,6 +14,7 @@ from perdure.population.build import (
     gather,
     gather_ties,
 )
+from perdure.population.fit import misfits
 from perdure.records.population import HeldOut, Population
 from perdure.records.study import Study
 from perdure.study import Overrides, examine, settle
@@ -55,6 +56,10 @@ def load_study(
         raise InvalidStudyError(problems)
     study = settle(examined, overrides)
     _require_size(study, people.population, str(path))
+    if unfit := list(misfits(study, people.population)):
+        raise InvalidStudyError(
+            [Problem(file=str(path), line=0, wrong=one.wrong, remedy=one.remedy) for one in unfit]
+        )
     return Loaded(study=study, population=people.population, held_out=people.held_out)
 
 

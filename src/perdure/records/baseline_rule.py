@@ -75,3 +75,15 @@ class BaselineRule(Record):
     noise: float = 0.0
     undecided: float = 0.0
     reactions: Reactions | None = None
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The choices that the rule tells apart, in the order in which it names them."""
+        named: list[str] = []
+        if self.distance is not None:
+            named += self.distance.placements
+        if self.identification is not None:
+            named += (self.identification.low, self.identification.high)
+        for effects in self.claims.values():
+            named += effects
+        return tuple(dict.fromkeys(named))

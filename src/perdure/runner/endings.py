@@ -26,7 +26,7 @@ from perdure.base.errors import (
     StorageError,
 )
 from perdure.base.text import one_line, storable
-from perdure.records.outcome import TurnDone, TurnFailed
+from perdure.records.outcome import TurnDone, TurnFailed, TurnFailureCause
 from perdure.records.presentation import TurnJob
 from perdure.records.registry import WorldOutcome, WorldState
 from perdure.records.request import CallResult, FailureCause
@@ -42,6 +42,16 @@ CONCERNS_THE_RUN = (
     ProviderPausedError,
     StorageError,
 )
+
+# What no endpoint does and no further try mends, and what does.
+_MENDED: dict[str, str] = {
+    TurnFailureCause.UNCONDITIONED: "Nothing is known of these personas: make an attribute "
+    "`required: true` and leave out who lacks it (`incomplete: leave_out`).",
+    TurnFailureCause.CONTEXT_EXCEEDED: "Their prompts are longer than they may be: raise "
+    "`context_tokens` in `agent`, or shorten what every persona is told.",
+    FailureCause.FACTS_MISSING: "The baseline's rule lacks what it goes by: an attribute that is "
+    "not known, or a term for what is asked.",
+}
 
 _TOLD_MAX = 2_000
 
@@ -117,8 +127,11 @@ def no_quorum(
             remedy="The tick is not kept. Name the model as the endpoint serves it, or list the "
             "served name under `accepts`.",
         )
-    if not set(short.causes) & set(FailureCause):
-        return PluginError(wrong, where=f"{agent}, {where}", remedy="The tick is not kept.")
+    mended = [_MENDED[cause] for cause in sorted(short.causes) if cause in _MENDED]
+    if not set(short.causes) & (set(FailureCause) - set(_MENDED)):
+        return PluginError(
+            wrong, where=f"{agent}, {where}", remedy=" ".join(["The tick is not kept.", *mended])
+        )
     return EndpointUnreachableError(
         wrong,
         where=where,

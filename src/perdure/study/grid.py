@@ -256,7 +256,7 @@ def label(value: Any) -> str:
     """
     bare = _bare(value)
     if isinstance(bare, list) and bare and all(isinstance(one, int) for one in bare):
-        shown = "-".join(map(str, bare))
+        shown = "-".join(map(_number, bare))
     else:
         shown = "" if isinstance(bare, list | dict) else _number(bare)
     if _PLAIN.fullmatch(shown) and len(shown) <= _LABEL_MAX:
@@ -274,6 +274,8 @@ def _slug(words: str) -> str:
 
 
 def _number(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
     return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 

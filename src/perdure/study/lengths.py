@@ -21,7 +21,7 @@ _MEMORY_WORST = 700
 _NUMBER = 6
 _TEXT = 40
 # What is told of a message beside its words, and how an answer has to look where one can act.
-_ABOUT = 60
+_ABOUT = 100
 _ABOUT_WORST = 300
 _FORM = 700
 _FORM_WORST = 3_000
@@ -85,7 +85,7 @@ def _messages(study: Study, claims: Sequence[str]) -> tuple[int, int]:
     said = max(most, _said_worst(study))
     return (
         room * (max(shown, _MEMORY) + _ABOUT) + beliefs * _TEXT + _FORM,
-        room * (said + _ABOUT_WORST) + beliefs * (_TEXT + most) + _FORM_WORST + said,
+        room * (said + most + _ABOUT_WORST) + beliefs * (_TEXT + most) + _FORM_WORST + said,
     )
 
 

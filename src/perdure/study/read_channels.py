@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from perdure.base.text import a
 from perdure.records.channels import (
     Channels,
     Feed,
@@ -222,6 +223,6 @@ def read_rhythm(section: Section, tick_unit: str) -> tuple[float, ...]:
         return tuple(spot.value for spot in value)
     unit, factors = schema.RHYTHMS[value]
     if tick_unit != unit:
-        wrong = f"The rhythm `{value}` is one of ticks of a {unit}, and a tick is a {tick_unit}."
+        wrong = f"The rhythm `{value}` is one of ticks of {a(unit)}, and a tick is {a(tick_unit)}."
         section.wrong(schema.RHYTHM, wrong, f"Write `tick: {unit}`, or a list of factors.")
     return factors

@@ -608,7 +608,7 @@ NEW_RANKING = Field(
 )
 FOR_TICKS = Field(
     "ticks",
-    Whole(0, HORIZON_MAX),
+    Whole(1, HORIZON_MAX),
     "For how many ticks; `publish` has none.",
     otherwise=0,
     default="for good",

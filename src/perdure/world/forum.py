@@ -50,9 +50,8 @@ class ForumChannel(Board):
         super().__init__(asked, setting, published, interest)
         if not self._is_shared and not self._communities:
             raise PluginError(
-                "The forum's scope is `community`, and the population has no communities. Look at "
-                "`perdure plan` for what its partition lacks, change `graph:` in `population`, or "
-                "write `scope: global`."
+                "The forum's scope is `community`, and the population has no communities. Change "
+                "`graph:` in `population`, or write `scope: global`."
             )
 
     def group_of(self, persona: str) -> int:

@@ -69,7 +69,7 @@ class WordOfMouthChannel:
         self._published = published
         self._starts_at = setting.claims_at(asked.starts, f"the starts of {WORD_OF_MOUTH!r}")
         self._waiting: dict[str, list[_Message]] = {}
-        self._said: dict[str, set[tuple[str, str]]] = {}
+        self._told: dict[str, set[tuple[str, str, str]]] = {}
 
     def open(self, opening: Opening, draft: Draft) -> None:
         """Pass on what was told, then let each active persona hear what waits for it."""
@@ -77,15 +77,8 @@ class WordOfMouthChannel:
         rules = rules_at(self._setting.scenario.interventions, tick, WORD_OF_MOUTH)
         for claim in dict.fromkeys((*self._starts_at.get(tick, ()), *rules.published)):
             self._start(tick, claim, draft)
-        tellings = [
-            (number, turn, self._telling(turn)) for number, turn in enumerate(opening.turns)
-        ]
-        # First what everybody says: nobody is told its own words by who stands before it.
-        for _, _, told in tellings:
-            if told is not None:
-                self._said.setdefault(told.persona, set()).add((told.claim, told.words))
-        for number, turn, told in tellings:
-            if told is not None:
+        for number, turn in enumerate(opening.turns):
+            if (told := self._telling(turn)) is not None:
                 self._tell(told, turn, f"{WORD_OF_MOUTH}-p{tick}-{number}", tick, draft)
         if rules.removed:
             self._remove(rules.removed, draft)
@@ -125,7 +118,9 @@ class WordOfMouthChannel:
         self, told: Deed, turn: CompletedTurn, stimulus_id: str, tick: int, draft: Draft
     ) -> None:
         stimulus = told.message(stimulus_id, TOLD)
-        words = (stimulus.claim, stimulus.text)
+        # One is told of a claim by many, but by nobody the same thing twice, in whatever words.
+        what = (stimulus.claim, stimulus.stance) if stimulus.claim else ("", stimulus.text)
+        already = self._told.setdefault(told.persona, set())
         ties = self._setting.neighbours.of(told.persona)
         heard_from = told.about.author if told.about is not None else ""
         known = {
@@ -133,13 +128,14 @@ class WordOfMouthChannel:
             for other, strength in ties.items()
             if strength >= self._asked.tie_min
             and other != heard_from
-            and words not in self._said.get(other, ())
+            and (other, *what) not in already
         }
         channel = turn.presentation.impression.channel
         stream = Stream(self._setting.world_seed, tick, f"tell:{channel}", told.persona)
         targets = list(drawn(known, self._asked.targets_max, stream))
         if targets:
             draft.publish(stimulus)
+        already.update((target, *what) for target in targets)
         for target in targets:
             self._wait(target, _Message(stimulus, told.persona, known[target]), draft)
 

@@ -202,7 +202,7 @@ MISTAKES = [
      "there are no `levels`"),
     ("attribute: party, levels: {0: 0.5, 2: 0.25}", "attribute: town", "involvement", "`levels`"),
     ("levels: {0: 0.5, 2: 0.25}", "levels: {0: 1.5}", "involvement", "is `1.5`"),
-    ("rhythm: [1, 0.5]", "rhythm: day-night", "rhythm", "one of ticks of a hour"),
+    ("rhythm: [1, 0.5]", "rhythm: day-night", "rhythm", "one of ticks of an hour"),
     ("rhythm: [1, 0.5]", "rhythm: daily", "rhythm", "is `daily`"),
     ("rhythm: [1, 0.5]", "rhythm: []", "rhythm", "has 0 items"),
 ]  # fmt: skip

@@ -32,13 +32,15 @@ AGENT = AgentSettings(
 )
 
 
-def config_of(base_url: str, out: str) -> RunConfig:
-    """Make the study of the run."""
+def config_of(
+    base_url: str, out: str, seeds: tuple[int, ...] = (1,), in_flight: int = IN_FLIGHT
+) -> RunConfig:
+    """Make the study of the run: a world for each seed."""
     survey = {"waves": (0, 3), "wave_question": "vote", "horizon": 4}
-    config = street(STREET | survey, size=4, seeds=(1,), agent=AGENT, out=out, embeds=True)
+    config = street(STREET | survey, size=4, seeds=seeds, agent=AGENT, out=out, embeds=True)
     spec = ModelSpec(
         pin=ModelPin(provider="http", model="test-model"),
-        endpoint=Endpoint(base_url=base_url, concurrency_max=IN_FLIGHT),
+        endpoint=Endpoint(base_url=base_url, concurrency_max=in_flight),
         price=Price(input_fresh=150_000_000, output=600_000_000),
     )
     models = dict.fromkeys(config.study.models, spec)

@@ -21,6 +21,7 @@ from tests.crash.test_run_kills import (
     made_whole,
 )
 from tests.crash.watching_server import WatchingServer
+from tests.support.street_study import ANSWERS
 
 from perdure.base.chance import Stream
 from perdure.records.events import (
@@ -36,16 +37,6 @@ from perdure.runner.replay import replay
 from perdure.trace.reader import RunReader
 
 CLIENT = Path(__file__).with_name("street_client.py")
-ANSWERS = (
-    "I agree with that.\nMessage: 1\nAction: comment\nBelief: more convinced",
-    "I agree.\nMessage: 1\nAction: like\nBelief: much more convinced",
-    "I disagree.\nMessage: 1\nAction: reply\nBelief: less convinced",
-    "Ada Hill. I agree.\nMessage: 1\nAction: tell\nBelief: unchanged",
-    "I disagree, really.\nMessage: 1\nAction: down\nBelief: much less convinced",
-    "Ben Cole.\nMessage: none\nAction: none",
-    "I would buy it.\nMessage: 1\nAction: buy\nBelief: unchanged",
-    "I do not know.",
-)
 
 
 @pytest.fixture(scope="module")

@@ -24,6 +24,7 @@ import pytest
 from tests.crash.billing_server import BillingServer
 from tests.crash.test_run_kills import FORGOTTEN_S, FULL, Life, digests, environment
 from tests.crash.watching_server import WatchingServer
+from tests.support.street_study import ANSWERS
 
 from perdure.analysis.ledger import build_ledger
 from perdure.base.chance import Stream
@@ -45,6 +46,8 @@ OPTIONS: dict[str, Any] = {
     "personas": 16,
     "endpoint": {"concurrency_max": IN_FLIGHT},
 }
+# The same with all channels, memory by meaning, reflections and probes.
+STREET: dict[str, Any] = {"street": True, "seeds": [1, 2], "in_flight": IN_FLIGHT}
 # A world that is killed alone a third time without a closed tick has failed, so a sitting ends
 # before that.
 WORKER_KILLS_PER_SITTING = 2
@@ -154,26 +157,46 @@ class Whole:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[WatchingServer]:
-    """Give one server to all runs."""
+    """Give one server to all runs of a town."""
     with WatchingServer() as running:
         yield running
 
 
 @pytest.fixture(scope="module")
+def street() -> Iterator[WatchingServer]:
+    """Give one server to all runs of a street; it answers in the form, and against its rules."""
+    with WatchingServer(answers=ANSWERS) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
 def whole(server: WatchingServer, tmp_path_factory: pytest.TempPathFactory) -> Whole:
-    """Make the run that is never killed."""
-    out = tmp_path_factory.mktemp("whole") / "run"
-    status, _ = Sitting(server.base_url, out, {**OPTIONS, "workers": 0}).end()
+    """Make the town's run that is never killed."""
+    return made_whole(server, OPTIONS, tmp_path_factory.mktemp("whole") / "run")
+
+
+def made_whole(server: WatchingServer, options: dict[str, Any], out: Path) -> Whole:
+    """Make a run that is never killed, in one process."""
+    begun = len(server.asked)
+    status, _ = Sitting(server.base_url, out, {**options, "workers": 0}).end()
     assert status == EXIT_DONE
-    life_s = max(one.sent_s or 0 for one in server.asked) - server.asked[0].arrived_s
-    return Whole(digests(out), Counter(one.key for one in server.asked), life_s)
+    asked = server.asked[begun:]
+    life_s = max(one.sent_s or 0 for one in asked) - asked[0].arrived_s
+    return Whole(digests(out), Counter(one.key for one in asked), life_s)
 
 
 class Campaign:
     """Kills workers and governors, and requires of each run the end that it must have."""
 
-    def __init__(self, server: WatchingServer, whole: Whole, draws: Stream) -> None:
+    def __init__(
+        self,
+        server: WatchingServer,
+        whole: Whole,
+        draws: Stream,
+        options: dict[str, Any] = OPTIONS,
+    ) -> None:
         self.server = server
+        self.options = options
         self.whole = whole
         self.draws = draws
         self.counts = Counts()
@@ -196,7 +219,7 @@ class Campaign:
         self.require_same_end(life)
 
     def start(self, out: Path) -> Sitting:
-        asked = {**OPTIONS, **self.order, "workers": WORKERS}
+        asked = {**self.options, **self.order, "workers": WORKERS}
         sitting = Sitting(self.server.base_url, out, asked)
         self.sittings.append(sitting)
         return sitting
@@ -267,10 +290,24 @@ def test_a_run_whose_processes_are_killed_ends_as_if_none_was(
     server: WatchingServer, whole: Whole, tmp_path: Path, part: int
 ):
     """Same digests; no call again but what a governor's kill caught; no process left."""
-    campaign = Campaign(server, whole, Stream(SEED, part, "kill processes"))
+    require_whole(Campaign(server, whole, Stream(SEED, part, "kill processes")), tmp_path)
+
+
+@pytest.mark.timeout(1_800 if FULL else 300)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_a_street_whose_processes_are_killed_ends_as_if_none_was(
+    street: WatchingServer, tmp_path: Path, part: int
+):
+    """The same with every channel and every kind of call."""
+    whole = made_whole(street, STREET, tmp_path / "whole")
+    require_whole(Campaign(street, whole, Stream(SEED, part, "kill a street"), STREET), tmp_path)
+
+
+def require_whole(campaign: Campaign, folder: Path) -> None:
+    """Live through a campaign."""
     counts = campaign.counts
     while counts.kills.total() < KILLS:
-        campaign.live(tmp_path / f"run{counts.runs}")
+        campaign.live(folder / f"run{counts.runs}")
     print(counts)  # noqa: T201 - the figures of the campaign
     assert counts.kills["worker"]
 

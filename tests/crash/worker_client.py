@@ -3,8 +3,9 @@
     python worker_client.py BASE_URL OUT OPTIONS
 
 OPTIONS is JSON: `workers`, `cells` (the scenarios by name, default twelve worlds in four scenarios
-and three seeds), `order`, `live`, `budget`, and further fields of the run's configuration. Says how
-each world ended, as JSON, and exits with the run's status.
+and three seeds), `order`, `live`, `budget`, and further fields of the run's configuration. With
+`street` it is the run of `street_client`, of which only `workers`, `order`, `live`, `seeds` and
+`in_flight` can be said. Says how each world ended, as JSON, and exits with the run's status.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from tests.crash import street_client
 from tests.support.town import town
 
 from perdure import runner
@@ -31,7 +33,9 @@ PRICE = Price(input_fresh=3_000_000, output=15_000_000)
 
 
 def config_of(base_url: str, out: str, **options: Any) -> RunConfig:
-    """Make the run: twelve worlds of our own, or one for each of the named cells."""
+    """Make the run: twelve worlds of our own, one for each of the named cells, or a street."""
+    if options.pop("street", False):
+        return street_of(base_url, out, **options)
     cells = options.pop("cells", None)
     seeds = tuple(options.pop("seeds", (1, 2, 3) if cells is None else (1,)))
     ticks = options.pop("ticks", 6)
@@ -70,6 +74,22 @@ def config_of(base_url: str, out: str, **options: Any) -> RunConfig:
     models = dict.fromkeys(("tier_a", "tier_b"), spec)
     study = msgspec.structs.replace(config.study, models=models)
     return RunConfig(**{**vars(config), "study": study, **options})
+
+
+def street_of(
+    base_url: str,
+    out: str,
+    *,
+    seeds: list[int],
+    in_flight: int,
+    workers: int,
+    order: str = "breadth",
+    live: int = 0,
+) -> RunConfig:
+    """Make the run with all channels, in that order and so many processes."""
+    config = street_client.config_of(base_url, out, tuple(seeds), in_flight)
+    study = msgspec.structs.replace(config.study, order=Order(order), live=live)
+    return RunConfig(**{**vars(config), "study": study, "workers": workers})
 
 
 def main(base_url: str, out: str, options: str = "{}") -> int:

@@ -64,9 +64,9 @@ ANSWERS = (
     "I agree with that.\nMessage: 1\nAction: comment\nBelief: more convinced",
     "I agree.\nMessage: 1\nAction: like\nBelief: much more convinced",
     "I disagree.\nMessage: 1\nAction: reply\nBelief: less convinced",
-    "Build it. I agree.\nMessage: 1\nAction: tell\nBelief: unchanged",
+    "Ada Hill. Build it. I agree.\nMessage: 1\nAction: tell\nBelief: unchanged",
     "I disagree, really.\nMessage: 1\nAction: down\nBelief: much less convinced",
-    "Leave it.\nMessage: none\nAction: none",
+    "Ben Cole. Leave it.\nMessage: none\nAction: none",
     "I would buy it.\nMessage: 1\nAction: buy\nBelief: unchanged",
     "I do not know.",
 )

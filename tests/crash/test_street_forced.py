@@ -21,7 +21,6 @@ from tests.support.street_study import ANSWERS, write_street
 
 from perdure.base.errors import EXIT_DONE, EXIT_MOVED
 
-
 FULL = os.environ.get("PERDURE_CRASH") == "full"
 
 

@@ -218,6 +218,19 @@ def test_strangers_and_answers_to_what_is_not_shown() -> None:
     )
 
 
+def test_a_memory_says_what_it_is_about() -> None:
+    """With what somebody said of a claim stands the claim, unless the memory has its words."""
+    told = Memory(tick=1, text='I was told "Never."', importance=0.5, claim="c2", number=1)
+    seen = Memory(
+        tick=2, text='I saw "The harbour will be rebuilt."', importance=0.5, claim="c1", number=2
+    )
+    models = Script("x\nMessage: 1\nAction: none")
+    act(job(HARBOUR, state=PersonaState(memories=(told, seen))), models, plan=FREE)
+    prompt = models.asked[0]["messages"][1].content
+    assert '- day 1: I was told "Never." (about: "Rents will be frozen.")\n' in prompt
+    assert '- day 2: I saw "The harbour will be rebuilt."\n' in prompt
+
+
 def test_what_a_message_is_about_is_said_once() -> None:
     """Where the claim itself is shown, others about it name its number, unless they answer it."""
     other = msgspec.structs.replace(DOUBT, id="s9", reply_to="")

@@ -67,7 +67,7 @@ class Situation:
             return conversation(
                 shared,
                 self.known.block,
-                memory_lines(memories, header.scenario.tick_unit),
+                memory_lines(memories, header.scenario.tick_unit, header.brief),
                 belief_text(held, header.brief),
                 *parts,
             )

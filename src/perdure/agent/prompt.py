@@ -63,12 +63,23 @@ def shown_text(shown: Sequence[Stimulus], view: View, question: Question) -> str
     return "\n".join(["What you are shown now:", *lines])
 
 
-def memory_lines(memories: Sequence[Memory], tick_unit: str) -> str:
-    """Write what a persona remembers, in the order in which it happened; empty if nothing."""
+def memory_lines(memories: Sequence[Memory], tick_unit: str, brief: Brief) -> str:
+    """Write what a persona remembers, in the order in which it happened; empty if nothing.
+
+    With each stands the claim that it is about, if it does not say so itself.
+    """
     if not memories:
         return ""
-    lines = [f"- {tick_unit} {memory.tick}: {memory.text}" for memory in memories]
+    claims = {claim.id: quote(claim.text) for claim in brief.claims}
+    lines = [
+        f"- {tick_unit} {memory.tick}: {memory.text}{_unsaid(claims.get(memory.claim), memory)}"
+        for memory in memories
+    ]
     return "\n".join(["What you remember:", *lines])
+
+
+def _unsaid(claim: str | None, memory: Memory) -> str:
+    return f" (about: {claim})" if claim and claim not in memory.text else ""
 
 
 def belief_text(beliefs: Mapping[str, int], brief: Brief) -> str:

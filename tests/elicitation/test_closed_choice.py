@@ -158,3 +158,12 @@ def test_an_open_question_has_no_choice_to_score() -> None:
 def test_only_the_beginning_of_a_runaway_answer_is_read() -> None:
     """What stands beyond any answer's length has no say, and costs nothing."""
     assert verdict("Bob Dole. " + "blah " * 2_000 + " Bill Clinton.", answers.VOTE) == "dole"
+
+
+@pytest.mark.parametrize("text", ["Agree", "I agree", "agree?", "Do you agree?"])
+def test_a_question_that_is_part_of_a_choice_s_name_is_no_echo(text: str) -> None:
+    """What answers repeat of a question is left out, but not where it is the answer itself."""
+    choices = (Choice(id="a", label="I agree"), Choice(id="d", label="I disagree"))
+    question = Question(id="q", text=text, choices=choices)
+    assert score("My answer: I agree", question).choice == "a"
+    assert score("I disagree.", question).choice == "d"

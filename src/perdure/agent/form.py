@@ -51,7 +51,7 @@ _NO_CHANGE = re.compile(r"\b(unchanged|same|not changed|no change|as before)\b")
 # A message that is named by its number; "a message 5 minutes ago" is none.
 _CITED = re.compile(
     r"\bmessages? (?:number |no\.? |nr\.? )?#?(\d{1,9})\b"
-    r"(?! (?:second|minute|hour|day|week|month)s?\b)"
+    r"(?! (?:second|minute|hour|day|week|month|time)s?\b)"
 )
 _NOT_MORE = re.compile(r"\b(no|not|not any|neither) (more|less)\b")
 _NOTHING = re.compile(r"|none|nothing|no|no action|n/?a|null|not applicable")

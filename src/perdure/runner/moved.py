@@ -90,7 +90,7 @@ def require_forceable(force: Iterable[str]) -> None:
         if name not in NEVER:
             raise UsageError(
                 f"--force {name} names nothing that is compared.",
-                remedy=suggestion(name, NEVER),
+                remedy=suggestion(name, FORCEABLE),
             )
         if NEVER[name]:
             raise UsageError(

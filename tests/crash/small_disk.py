@@ -42,6 +42,9 @@ PAGE = 4_096
 LIFE_S = 60
 # What commands import when they are called, so that no life does it again.
 MODULES = (
+    "genai_prices",
+    "graspologic_native",
+    "numpy",
     "perdure.analysis.ledger",
     "perdure.analysis.report",
     "perdure.analysis.standing",
@@ -52,6 +55,8 @@ MODULES = (
     "perdure.runner.assembly",
     "perdure.trace.export",
     "perdure.trace.verify",
+    "perdure.world.meanings",
+    "uvloop",
 )
 MOUNT, QUOTA, FOLDER = "mount", "quota", "folder"
 _FILLER = "filler"

@@ -9,6 +9,7 @@ what moved them, remember by meaning, reflect, and are probed.
 
 from __future__ import annotations
 
+import importlib
 import sys
 
 import msgspec
@@ -56,4 +57,6 @@ def main(base_url: str, out: str) -> int:
 if __name__ == "__main__":
     if len(sys.argv) > 2:
         sys.exit(main(*sys.argv[1:]))
+    # Imported when something is first ranked by interest, and here once for all forks.
+    importlib.import_module("perdure.world.meanings")
     fork_runs(sys.argv[1], config_of=config_of, run=main)

@@ -44,7 +44,7 @@ LOG_NAME = f"{JOURNAL_NAME}-wal"
 # Where a sitting that puts a new journal in the place of a lost one is killed.
 ON_THE_WAY = ("journal.set-aside", "journal.begun", "journal.noted", "tick.opened:2")
 # In the middle of its second ticks the run has ticks open, replies kept and calls in flight.
-KILL_AT = "call.settled:150"
+KILL_AT = "call.settled:100"
 
 pytestmark = pytest.mark.timeout(3_600 if FULL else 300)
 
@@ -218,7 +218,7 @@ def test_a_lost_journal_costs_money_and_no_result(runs: Runs, left: Left) -> Non
 def test_another_runs_journal_is_never_used(runs: Runs, left: Left) -> None:
     """The journal of another run of the same study, whose calls have the same names, is no use."""
     runs.disk.new(BIG)
-    assert runs.run(crash_at="call.settled:170").status == -SIGKILL
+    assert runs.run(crash_at="call.settled:110").status == -SIGKILL
     runs.disk.put_away("other")
     left.put_back(runs)
     remove(runs.disk.run)
@@ -232,7 +232,7 @@ def test_an_older_copy_of_the_journal_is_never_used(runs: Runs, left: Left) -> N
     """A journal that was put back to what it held earlier is not taken for the whole of it."""
     runs.disk.new(BIG)
     runs.forget()
-    assert runs.run(crash_at="call.settled:130").status == -SIGKILL
+    assert runs.run(crash_at="call.settled:90").status == -SIGKILL
     runs.disk.put_away("older")
     assert runs.run(crash_at="call.settled:20").status == -SIGKILL
     later = Left(runs, "later")
@@ -341,7 +341,7 @@ def test_what_a_pause_leaves_open_is_lost_with_the_journal(runs: Runs) -> None:
     """Where a pause cut ticks short, their calls are in the journal: gone with it, and counted."""
     runs.disk.new(BIG)
     runs.forget()
-    runs.fail_from(150, "status_402")
+    runs.fail_from(100, "status_402")
     assert runs.run().status == EXIT_PAUSED
     runs.fail_from(0, "")
     left = Left(runs, "left")

@@ -31,7 +31,7 @@ timeline:
   horizon: 3
   waves: [0, 2]
   wave_question: tram
-  activation: 0.5
+  activation: 0.35
   channels:
     feed: {question: react, posts: {0: [c0], 1: [c1]}, ranking: interest}
     forum: {question: react, posts: {0: [c2]}, scope: community}

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from perdure.analysis.grouping import grouping_attribute, groups_of
-from perdure.base.errors import EXIT_DONE
+from perdure.base.errors import EXIT_DONE, EXIT_MOVED
 from perdure.records.events import Probed
 from perdure.trace.reader import RunReader
 
@@ -135,3 +135,9 @@ def test_a_scale_keeps_the_order_in_which_it_is_written(perdure, tmp_path):
     sizes = "least / little / some / much / most"
     assert asked == {"Köln / Düsseldorf / Aachen", sizes, " / ".join(reversed(sizes.split(" / ")))}
     assert [group.label for group in groups] == ["most", "some", "least"]
+    study.write_text(
+        STUDY.replace("{k: Köln, d: Düsseldorf, a: Aachen}", "{a: Aachen, k: Köln, d: Düsseldorf}")
+    )
+    moved = perdure("run", study, "--out", out, "--quiet")
+    assert moved.status == EXIT_MOVED
+    assert "ontology" in moved.err

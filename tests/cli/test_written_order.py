@@ -104,6 +104,8 @@ def write(folder: Path) -> Path:
 def test_no_order_of_a_mapping_decides_anything(perdure, tmp_path):
     """What is driven again from its record, or goes on after a stop, meets what it met before."""
     study, out = write(tmp_path), tmp_path / "run"
+    planned = perdure("plan", study)
+    assert "nobody can tell before it runs" in " ".join(planned.out.split())
     assert perdure("run", study, "--out", out, "--quiet").status == EXIT_DONE
     assert perdure("replay", out).status == EXIT_DONE
     digests = [world["digest"] for world in perdure("verify", out, "--json").document["worlds"]]

@@ -77,7 +77,8 @@ def test_hot_ranking_concentrates_exposure_and_random_ranking_does_not():
         return [[of_claims(one.shown("feed")) for one in arm] for arm in arms(*ranked, rule=rule)]
 
     hot, random = ([gini(counts) for counts in arm] for arm in exposures(shy(0.5)))
-    assert all(one > other + 0.3 for one, other in zip(hot, random, strict=True)), (hot, random)
+    assert min(hot) > 0.4, hot
+    assert max(random) < 0.25, random
     unvoted_hot, unvoted_random = exposures(shy(0.5, approve=NEVER))
     assert unvoted_hot == unvoted_random
 

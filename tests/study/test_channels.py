@@ -184,6 +184,7 @@ MISTAKES = [
     ("reach: 0.1", "reach: 0.1, moved_min: 3", "word_of_mouth:", "is `3`"),
     ("{tick: 1,", "{tick: 9,", "remove", "intervention at tick 9 is beyond"),
     ("kind: remove", "kind: delete", "delete", "is `delete`"),
+    ("claim: c1, ticks: 2", "claim: c1, ticks: 0", "remove", "is `0`"),
     ("channel: feed, claim", "channel: radio, claim", "radio", "is `radio`"),
     ("claim: c1, ticks", "claim: c9, ticks", "c9", "`c9` is not among"),
     ("channel: feed, claim: c1,", "channel: feed,", "remove", "`remove` needs `claim`"),

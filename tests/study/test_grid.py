@@ -363,6 +363,8 @@ def test_ten_thousand_cells_are_read() -> None:
         (12, "12"),
         ("campaign-v1", "campaign-v1"),
         ([0, 5], "0-5"),
+        (True, "true"),
+        ([False, True], "false-true"),
         ("week", "week"),
     ],
 )

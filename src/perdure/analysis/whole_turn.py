@@ -248,11 +248,11 @@ class _Gatherer:
         return None
 
     def _beliefs(self, persona: str) -> Believed:
-        before = Span(0, self._outcome_event.seq - 1)
+        # All turns of a tick begin with the beliefs at its opening.
+        before = Span(0, self._span.first - 1)
         event, held = "", {}
         for one in self._lookup.backwards(before, Wanted(persona=persona, kinds=(_BELIEFS,))):
-            # All turns of a tick begin with the beliefs at its opening.
-            if isinstance(one.payload, BeliefsHeld) and one.tick < self._outcome_event.tick:
+            if isinstance(one.payload, BeliefsHeld):
                 event, held = self._id(one), one.payload.beliefs
                 break
         now = next((one for one in self._own if isinstance(one.payload, BeliefsHeld)), None)

@@ -21,7 +21,7 @@ def known(figure: float | None) -> float:
 
 def test_a_spread_worked_by_hand():
     """0.2, 0.4 and 0.6: mean 0.4, deviation 0.2, error 0.2 / sqrt 3, t with 2 is 4.3027."""
-    found = spread([0.2, 0.6, 0.4], 3, floor=-1.0)
+    found = spread([0.2, 0.6, 0.4], 3, bounds=(-1.0, 1.0))
     assert (found.seeds, found.effective) == (3, 3)
     assert found.mean == pytest.approx(0.4)
     assert found.sd == pytest.approx(0.2)
@@ -33,10 +33,10 @@ def test_a_spread_worked_by_hand():
 
 def test_an_interval_stays_within_what_a_share_can_be():
     """The same of shares is cut at 0: no share is less."""
-    found = spread([0.2, 0.6, 0.4], 3, floor=0.0)
+    found = spread([0.2, 0.6, 0.4], 3, bounds=(0.0, 1.0))
     assert found.low == 0.0
     assert found.high == pytest.approx(0.896828, abs=1e-6)
-    assert spread([0.4, 0.8, 1.0], 3, floor=0.0).high == 1.0
+    assert spread([0.4, 0.8, 1.0], 3, bounds=(0.0, 1.0)).high == 1.0
 
 
 def test_repeated_worlds_do_not_count_for_the_interval():
@@ -44,7 +44,7 @@ def test_repeated_worlds_do_not_count_for_the_interval():
 
     0.2, 0.2, 0.4, 0.6: mean 0.35, mean square deviation 0.0275, error sqrt(0.0275 / 2).
     """
-    found = spread([0.2, 0.2, 0.4, 0.6], 3, floor=-1.0)
+    found = spread([0.2, 0.2, 0.4, 0.6], 3, bounds=(-1.0, 1.0))
     assert found.mean == pytest.approx(0.35)
     assert found.sd == pytest.approx(math.sqrt(0.11 / 3))
     reach = 4.302653 * math.sqrt(0.0275 / 2)
@@ -64,14 +64,14 @@ def test_repeated_worlds_do_not_count_for_the_interval():
 )
 def test_an_interval_is_refused_with_its_reason(values, effective, why):
     """Identical worlds, too few of them, and equal figures have no interval, rather than none."""
-    found = spread(values, effective, floor=0.0)
+    found = spread(values, effective, bounds=(0.0, 1.0))
     assert found.no_interval == why
     assert (found.low, found.high) == (None, None)
 
 
 def test_worlds_under_other_rungs_have_no_interval():
     """Worlds that were degraded differently are averaged, and are no replicates of one another."""
-    found = spread([0.2, 0.4, 0.6], 3, floor=0.0, alike=False)
+    found = spread([0.2, 0.4, 0.6], 3, bounds=(0.0, 1.0), alike=False)
     assert found.mean == pytest.approx(0.4)
     assert found.low is None
     assert "same rungs" in found.no_interval
@@ -80,7 +80,7 @@ def test_worlds_under_other_rungs_have_no_interval():
 def test_identical_worlds_have_a_spread_of_exactly_zero():
     """No rounding makes a difference out of none, whatever the figure."""
     for count, seeds in product(range(1, 40), range(2, 9)):
-        found = spread([count / 40] * seeds, 1, floor=0.0)
+        found = spread([count / 40] * seeds, 1, bounds=(0.0, 1.0))
         assert found.sd == 0.0
         assert found.mean == found.least == found.most == count / 40
 
@@ -89,7 +89,7 @@ def test_identical_worlds_have_a_spread_of_exactly_zero():
 @given(SHARES)
 def test_mean_and_interval_lie_where_they_must(values):
     """The mean is between the extremes, and the interval is around it and has a width."""
-    found = spread(values, len(values), floor=0.0)
+    found = spread(values, len(values), bounds=(0.0, 1.0))
     least, mean, sd, most = map(known, (found.least, found.mean, found.sd, found.most))
     assert least <= mean <= most
     assert 0 <= sd <= most - least
@@ -107,7 +107,9 @@ def test_the_order_of_seeds_is_of_no_matter(values, chance):
     """Mean, spread and interval are those of the set of worlds."""
     shuffled = list(values)
     chance.shuffle(shuffled)
-    assert spread(shuffled, len(values), floor=0.0) == spread(values, len(values), floor=0.0)
+    assert spread(shuffled, len(values), bounds=(0.0, 1.0)) == spread(
+        values, len(values), bounds=(0.0, 1.0)
+    )
 
 
 @PATIENT
@@ -115,8 +117,8 @@ def test_the_order_of_seeds_is_of_no_matter(values, chance):
 def test_the_same_worlds_again_tell_nothing_new(values, times):
     """Every world run several times more, with the same answers, leaves the interval as it was."""
     assume(len(set(values)) > 1)
-    once = spread(values, len(values), floor=-1.0)
-    again = spread(values * times, len(values), floor=-1.0)
+    once = spread(values, len(values), bounds=(-1.0, 1.0))
+    again = spread(values * times, len(values), bounds=(-1.0, 1.0))
     assert (again.low, again.high) == pytest.approx((once.low, once.high))
 
 
@@ -125,6 +127,8 @@ def test_the_same_worlds_again_tell_nothing_new(values, times):
 def test_fewer_effective_replicates_never_narrow_an_interval(values):
     """What repeats itself makes the mean less well known."""
     assume(len(set(values)) > 1)
-    intervals = [spread(values, effective, floor=-1.0) for effective in range(3, len(values) + 1)]
+    intervals = [
+        spread(values, effective, bounds=(-1.0, 1.0)) for effective in range(3, len(values) + 1)
+    ]
     widths = [known(one.high) - known(one.low) for one in intervals]
     assert widths == sorted(widths, reverse=True)

@@ -78,6 +78,7 @@ def test_there_is_one_row_per_turn(exported: tuple[Path, Manifest]) -> None:
         "answer": "Yes, at 0. é",
         **dict.fromkeys(("words", "action", "about", "rejected", "change")),
         "choice": "yes",
+        **dict.fromkeys(("choices", "number", "masses", "order")),
         "unscorable": None,
         "failure": None,
         "call_failure": None,

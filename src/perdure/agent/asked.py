@@ -119,12 +119,18 @@ class Asked(Situation):
                 shown=self.shown if shows else (),
                 view=presentation.view if shows else None,
                 memories=prompt.memories,
-                question=question,
+                question=self._as_written(question),
                 actions=presentation.actions if shows else (),
                 beliefs=beliefs,
             ),
         )
         return reply.text
+
+    def _as_written(self, question: Question | None) -> Question | None:
+        """Give a question as the study has it: the order in which it was listed says nothing."""
+        if question is None or not question.shuffle:
+            return question
+        return next(one for one in self.header.questions if one.id == question.id)
 
 
 def describe(

@@ -15,10 +15,15 @@ from perdure.base.text import storable
 from perdure.records.persona import AttributeSpec, AttributeValue, Memory
 from perdure.records.presentation import Stimulus, View
 from perdure.records.request import Message
-from perdure.records.scenario import Brief, Header, Question
+from perdure.records.scenario import Brief, Header, Question, QuestionType, Scoring
 from perdure.study.telling import in_words
 
 QUOTE_WIDTH_MAX = 280
+
+_WANTED = {
+    QuestionType.SEVERAL: "\nName all that apply, or say none of them.",
+    QuestionType.RANKED: "\nPut all of them in order, numbered, the first one first.",
+}
 
 _HOW_TO_ANSWER = (
     "You will be told who you are. Stay that person, and let what you are told about yourself "
@@ -45,11 +50,29 @@ def persona_block(specs: Sequence[AttributeSpec], attributes: Mapping[str, Attri
 
 
 def question_text(question: Question) -> str:
-    """Write a question with the names of its possible answers."""
-    if not question.choices:
-        return question.text.strip()
+    """Write a question with the names of its possible answers, and how many of them are wanted.
+
+    An answer that is scored by its likeness to anchors has to be in words that none suggested.
+    """
+    asked = question.text.strip()
+    if question.asks_for is QuestionType.NUMBER:
+        return f"{asked}\n{_number_text(question)}"
+    if not question.choices or question.scoring is Scoring.SIMILARITY:
+        return asked
     labels = " / ".join(choice.label for choice in question.choices)
-    return f"{question.text.strip()}\nPossible answers: {labels}"
+    wanted = _WANTED.get(question.asks_for, "")
+    return f"{asked}\nPossible answers: {labels}{wanted}"
+
+
+def _number_text(question: Question) -> str:
+    of = f" of {question.unit}" if question.unit else ""
+    low, high = question.least, question.most
+    if low is not None and high is not None:
+        return f"Answer with one number{of}, from {low:.15g} to {high:.15g}."
+    if low is not None or high is not None:
+        bound = f"at least {low:.15g}" if low is not None else f"at most {high:.15g}"
+        return f"Answer with one number{of}, {bound}."
+    return f"Answer with one number{of}."
 
 
 def shown_text(shown: Sequence[Stimulus], view: View, question: Question) -> str:

@@ -3,26 +3,58 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
 
 from perdure.base.canonical import encode, sha256
+from perdure.records.events import ScoreGiven
 from perdure.records.outcome import TurnFailureCause, UnscorableCause
 from perdure.records.record import Record
 from perdure.records.request import FailureCause
+
+N = TypeVar("N", int, float)
 
 
 class Answer(Record):
     """What became of one question put to one persona.
 
-    Exactly one holds: `choice` is set (scored), `unscorable` is set (answered in words that have
-    no score), `failed` is set (the turn was not taken; `call` says which call failure it was), or
-    none of them (answered, and no score is on record).
+    Exactly one holds: it is scored (`choice`, `choices`, `number` or `masses` is set, as its
+    question asks), `unscorable` is set (answered in words that have no score), `failed` is set (the
+    turn was not taken; `call` says which call failure it was), or none of them (answered, and no
+    score is on record).
     """
 
     choice: str = ""
     unscorable: UnscorableCause | None = None
     failed: TurnFailureCause | None = None
     call: FailureCause | None = None
+    choices: tuple[str, ...] | None = None
+    number: float | None = None
+    masses: tuple[float, ...] = ()
+
+    @property
+    def is_scored(self) -> bool:
+        """Whether it has a score."""
+        given = self.choices is not None or self.number is not None
+        return bool(self.choice or self.masses or given)
+
+
+def answer_of(score: ScoreGiven) -> Answer:
+    """Give an answer as it was scored."""
+    return Answer(
+        choice=score.choice,
+        unscorable=score.unscorable,
+        choices=score.choices,
+        number=score.number,
+        masses=score.masses,
+    )
+
+
+Values = Callable[[Answer], Mapping[str, float]]
+
+
+def _nothing(_answer: Answer) -> Mapping[str, float]:
+    return {}
 
 
 class Tally(Record):
@@ -66,16 +98,18 @@ def tally(answers: Iterable[Answer]) -> Tally:
 
 
 class Count(Record):
-    """Answers counted: by choice, and by the cause why there is none."""
+    """Answers counted: those scored, the sum of each figure over them, and causes why not."""
 
-    choices: dict[str, int]
+    scored: int
+    sums: dict[str, float]
     unscorable: dict[str, int]
     failed: dict[str, int]
     unjudged: int
 
     def __add__(self, other: Count) -> Count:
         return Count(
-            choices=_sum(self.choices, other.choices),
+            scored=self.scored + other.scored,
+            sums=_sum(self.sums, other.sums),
             unscorable=_sum(self.unscorable, other.unscorable),
             failed=_sum(self.failed, other.failed),
             unjudged=self.unjudged + other.unjudged,
@@ -84,26 +118,28 @@ class Count(Record):
     @property
     def tally(self) -> Tally:
         """How many were asked, and what became of it."""
-        scored, unscorable = sum(self.choices.values()), sum(self.unscorable.values())
-        answered = scored + unscorable + self.unjudged
+        unscorable = sum(self.unscorable.values())
+        answered = self.scored + unscorable + self.unjudged
         return Tally(
             asked=answered + sum(self.failed.values()),
             answered=answered,
-            scored=scored,
+            scored=self.scored,
             unscorable=self.unscorable,
             failed=self.failed,
             unjudged=self.unjudged,
         )
 
 
-NO_ANSWERS = Count(choices={}, unscorable={}, failed={}, unjudged=0)
+NO_ANSWERS = Count(scored=0, sums={}, unscorable={}, failed={}, unjudged=0)
 
 
 class Counting:
-    """Counts answers as they pass."""
+    """Counts answers as they pass. `values` gives what a scored one adds to each figure."""
 
-    def __init__(self) -> None:
-        self._choices: Counter[str] = Counter()
+    def __init__(self, values: Values = _nothing) -> None:
+        self._values = values
+        self._scored = 0
+        self._sums: dict[str, float] = {}
         self._unscorable: Counter[str] = Counter()
         self._failed: Counter[str] = Counter()
         self._unjudged = 0
@@ -114,28 +150,31 @@ class Counting:
             self._failed[failure_name(answer)] += 1
         elif answer.unscorable is not None:
             self._unscorable[str(answer.unscorable)] += 1
-        elif answer.choice:
-            self._choices[answer.choice] += 1
+        elif answer.is_scored:
+            self._scored += 1
+            for name, value in self._values(answer).items():
+                self._sums[name] = self._sums.get(name, 0) + value
         else:
             self._unjudged += 1
 
     def count(self) -> Count:
         """Give the count so far."""
         return Count(
-            choices=dict(sorted(self._choices.items())),
+            scored=self._scored,
+            sums=dict(sorted(self._sums.items())),
             unscorable=dict(sorted(self._unscorable.items())),
             failed=dict(sorted(self._failed.items())),
             unjudged=self._unjudged,
         )
 
 
-def count(answers: Iterable[Answer]) -> Count:
-    """Count answers by what became of them."""
-    counting = Counting()
+def count(answers: Iterable[Answer], values: Values = _nothing) -> Count:
+    """Count answers by what became of them, and sum the values that scored ones give."""
+    counting = Counting(values)
     for answer in answers:
         counting.add(answer)
     return counting.count()
 
 
-def _sum(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+def _sum(one: Mapping[str, N], other: Mapping[str, N]) -> dict[str, N]:
     return {name: one.get(name, 0) + other.get(name, 0) for name in sorted({*one, *other})}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from perdure.analysis.figures import Figures
 from perdure.analysis.paired import Pair, SeedChange, sample_of, seed_change
 from perdure.analysis.replicates import Between, between
 from perdure.analysis.spread import SEEDS_MIN
@@ -22,7 +23,7 @@ class ChoiceChange(Record):
 class Change(Record):
     """The change of one scenario's answers to a question between its first and its last wave.
 
-    `between` has the spread of each choice's change over the seeds, and all else that is to know of
+    `between` has the spread of each figure's change over the seeds, and all else that is to know of
     them. `choices` and `identical` repeat of it what a report had before there was a `between`: who
     reads the figures of a report by name finds them where they were. `unmeasured` says why there is
     no change or no spread, and is empty if there are both.
@@ -46,12 +47,12 @@ def change(
     pairs: Sequence[Pair],
     *,
     question: str,
-    choices: Sequence[str],
+    figures: Figures,
 ) -> Change:
     """Measure one scenario's change. `pairs` has every seed, with its answers at both waves."""
-    found = [seed_change(pair, choices) for pair in pairs]
+    found = [seed_change(pair, figures) for pair in pairs]
     samples = [sample_of(pair, one) for pair, one in zip(pairs, found, strict=True)]
-    over = between(samples, choices, tick=last, floor=-1.0)
+    over = between(samples, figures.names, tick=last, bounds=figures.change_bounds)
     seeds = tuple(one for one in found if one is not None)
     return Change(
         scenario=scenario,
@@ -63,6 +64,7 @@ def change(
         choices=tuple(
             ChoiceChange(choice=choice, seeds=one.seeds, mean=one.mean, sd=one.sd)
             for choice, one in over.spreads.items()
+            if choice in figures.choices
         ),
         identical=over.identical,
         unmeasured=_why_not(len(over.seeds), len(seeds), len(pairs)),

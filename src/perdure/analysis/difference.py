@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from perdure.analysis.cells import WorldWaves
+from perdure.analysis.figures import Figures
 from perdure.analysis.paired import Pair, SeedChange, sample_of, seed_change
 from perdure.analysis.replicates import Between, between
 from perdure.records.record import Record
@@ -51,7 +52,7 @@ def differences(
     others: Sequence[WorldWaves],
     *,
     question: str,
-    choices: Sequence[str],
+    figures: Figures,
 ) -> tuple[Difference, ...]:
     """Compare a scenario's worlds with the reference's, at every wave that both were asked at."""
     by_seed = {other.world.seed: other for other in others}
@@ -69,7 +70,7 @@ def differences(
             )
             for before, after in pairs
         ]
-        found = [seed_change(pair, choices) for pair in paired]
+        found = [seed_change(pair, figures) for pair in paired]
         samples = [sample_of(pair, one) for pair, one in zip(paired, found, strict=True)]
         made.append(
             Difference(
@@ -78,7 +79,7 @@ def differences(
                 question=question,
                 tick=tick,
                 seeds=tuple(one for one in found if one is not None),
-                between=between(samples, choices, tick=tick, floor=-1.0),
+                between=between(samples, figures.names, tick=tick, bounds=figures.change_bounds),
             )
         )
     return tuple(made)

@@ -6,11 +6,11 @@ who happened to be scorable.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from perdure.analysis.answers import Answer
+from perdure.analysis.answers import Answer, count
+from perdure.analysis.figures import Figures
 from perdure.analysis.replicates import Sample, SeedWorld
-from perdure.analysis.shares import shares
 from perdure.records.record import Record
 
 
@@ -31,8 +31,8 @@ class SeedChange(Record):
     """The change with one seed. `paired` were scored at both places, `moved` of them differently.
 
     `world_id` is the world of the last place. `unpaired` were asked at either place but not scored
-    at both. `change` holds, per choice, the share at the last place minus that at the first, and is
-    empty if nobody is paired.
+    at both. `change` holds, per figure, its mean at the last place minus that at the first, and is
+    empty if nobody is paired: the shares of choices, and the mean where there is one.
     """
 
     seed: int
@@ -43,14 +43,14 @@ class SeedChange(Record):
     change: dict[str, float]
 
 
-def seed_change(pair: Pair, choices: Sequence[str]) -> SeedChange | None:
+def seed_change(pair: Pair, figures: Figures) -> SeedChange | None:
     """Measure the change with one seed; None if it has not both places."""
     if pair.first is None or pair.last is None:
         return None
     before, after = _scored(pair.first), _scored(pair.last)
     paired = sorted(before.keys() & after.keys())
-    old = shares((before[persona] for persona in paired), choices)
-    new = shares((after[persona] for persona in paired), choices)
+    old = count((before[persona] for persona in paired), figures.values).sums
+    new = count((after[persona] for persona in paired), figures.values).sums
     return SeedChange(
         seed=pair.seed,
         world_id=pair.worlds[-1].world_id,
@@ -58,8 +58,8 @@ def seed_change(pair: Pair, choices: Sequence[str]) -> SeedChange | None:
         unpaired=len(pair.first.keys() | pair.last.keys()) - len(paired),
         moved=sum(before[persona] != after[persona] for persona in paired),
         change={
-            choice: (b.count - a.count) / len(paired)
-            for choice, a, b in zip(choices, old, new, strict=True)
+            name: (new.get(name, 0) - old.get(name, 0)) / len(paired)
+            for name in figures.names
             if paired
         },
     )
@@ -76,5 +76,5 @@ def sample_of(pair: Pair, measured: SeedChange | None) -> Sample:
     )
 
 
-def _scored(answers: Mapping[str, Answer]) -> dict[str, str]:
-    return {persona: answer.choice for persona, answer in answers.items() if answer.choice}
+def _scored(answers: Mapping[str, Answer]) -> dict[str, Answer]:
+    return {persona: answer for persona, answer in answers.items() if answer.is_scored}

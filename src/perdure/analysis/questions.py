@@ -1,4 +1,4 @@
-"""The answers to every closed question of a study: shares by scenario, by tick, by claim. Pure.
+"""The answers to every scored question of a study: shares by scenario, tick and claim. Pure.
 
 This needs no real values: a study that holds no outcome out has all of it.
 """
@@ -9,15 +9,16 @@ from collections.abc import Iterable, Sequence
 
 from perdure.analysis.answers import NO_ANSWERS, Count, Tally, count
 from perdure.analysis.cells import Cells, Replicate
+from perdure.analysis.figures import MEAN, Figures, figures_of
 from perdure.analysis.replicates import Between, Sample, SeedWorld, between
 from perdure.analysis.shares import Share, ratio
 from perdure.records.record import Record
-from perdure.records.scenario import Question
+from perdure.records.scenario import Question, QuestionType, Scoring
 from perdure.records.study import Study
 
 
 class SeedShares(Record):
-    """The answers of one world: how many were scored, and the share of each choice among them."""
+    """The answers of one world: how many were scored, and the mean of each figure over them."""
 
     seed: int
     world_id: str
@@ -29,7 +30,8 @@ class TickShares(Record):
     """The answers of one scenario at one tick, over its seeds: `shares` are of scored ones.
 
     `wave` says whether it is a survey wave. `shares` pools the answers of all seeds, `by_seed` has
-    them world by world, where any was scored, and `between` their spread, by choice.
+    them world by world, where any was scored, and `between` their spread, by figure. `mean` pools
+    the points of a scale or the numbers, and is absent where there is none.
     """
 
     scenario: str
@@ -40,6 +42,7 @@ class TickShares(Record):
     shares: tuple[Share, ...]
     by_seed: tuple[SeedShares, ...]
     between: Between
+    mean: float | None = None
 
 
 class ClaimShares(Record):
@@ -54,13 +57,14 @@ class ClaimShares(Record):
     shares: tuple[Share, ...]
     by_seed: tuple[SeedShares, ...]
     between: Between
+    mean: float | None = None
 
 
 class QuestionShares(Record):
-    """One closed question: its choices by id, and how it was answered.
+    """One question that is scored: what it asks for, its choices by id, and how it was answered.
 
-    `by_claim` covers the answers that are not of a wave; one that was given to two claims shown
-    together counts for both.
+    A number is in `unit`. `by_claim` covers the answers that are not of a wave; one that was given
+    to two claims shown together counts for both.
     """
 
     id: str
@@ -68,32 +72,35 @@ class QuestionShares(Record):
     choices: dict[str, str]
     ticks: tuple[TickShares, ...]
     by_claim: tuple[ClaimShares, ...]
+    asks_for: QuestionType = QuestionType.ONE
+    scoring: Scoring = Scoring.TEXT
+    unit: str = ""
 
 
 def waved_questions(study: Study) -> tuple[str, ...]:
-    """Name the closed questions that are asked at waves: the outcome's, and the scenarios' own."""
+    """Name the scored questions that are asked at waves: the outcome's, and the scenarios' own."""
     outcome = study.ontology.outcome
     names = [outcome.question] if outcome is not None else []
     names.extend(scenario.wave_question for scenario in study.scenarios)
-    closed = closed_questions(study)
-    return tuple(name for name in dict.fromkeys(names) if name in closed)
+    scored = scored_questions(study)
+    return tuple(name for name in dict.fromkeys(names) if name in scored)
 
 
-def closed_questions(study: Study) -> dict[str, Question]:
-    """Give the questions that have choices, by id."""
-    return {question.id: question for question in study.questions if question.choices}
+def scored_questions(study: Study) -> dict[str, Question]:
+    """Give the questions whose answers are scored, by id."""
+    return {question.id: question for question in study.questions if question.is_scored}
 
 
 def question_shares(study: Study, cells: Cells) -> tuple[QuestionShares, ...]:
-    """Count the answers to every closed question that was asked, in the order of the study."""
+    """Count the answers to every scored question that was asked, in the order of the study."""
     found = []
-    for question in closed_questions(study).values():
-        choices = tuple(choice.id for choice in question.choices)
+    for question in scored_questions(study).values():
+        figures = figures_of(question)
         ticks: list[TickShares] = []
         claims: list[ClaimShares] = []
         for scenario, mine in cells.items():
-            ticks.extend(_ticks(scenario, question.id, mine, choices))
-            claims.extend(_claims(scenario, question.id, mine, choices))
+            ticks.extend(_ticks(scenario, question.id, mine, figures))
+            claims.extend(_claims(scenario, question.id, mine, figures))
         if ticks:
             found.append(
                 QuestionShares(
@@ -102,6 +109,9 @@ def question_shares(study: Study, cells: Cells) -> tuple[QuestionShares, ...]:
                     choices={choice.id: choice.label for choice in question.choices},
                     ticks=tuple(ticks),
                     by_claim=tuple(claims),
+                    asks_for=question.asks_for,
+                    scoring=question.scoring or Scoring.TEXT,
+                    unit=question.unit,
                 )
             )
     return tuple(found)
@@ -111,32 +121,36 @@ _Marked = tuple[Count, int]  # answers counted, and the mark of who gave which
 
 
 def _ticks(
-    scenario: str, question: str, worlds: Sequence[Replicate], choices: Sequence[str]
+    scenario: str, question: str, worlds: Sequence[Replicate], figures: Figures
 ) -> Iterable[TickShares]:
     at: dict[tuple[int, bool], dict[int, _Marked]] = {}
     for reading, world in worlds:
         marks = reading.marks.get(question, {})
         for tick, answers in reading.waves.get(question, {}).items():
-            at.setdefault((tick, True), {})[world.seed] = count(answers.values()), marks[tick]
+            at.setdefault((tick, True), {})[world.seed] = (
+                count(answers.values(), figures.values),
+                marks[tick],
+            )
         for tick, counted in reading.others.get(question, {}).items():
             at.setdefault((tick, False), {})[world.seed] = counted, marks[tick]
     for (tick, wave), counts in sorted(at.items()):
         whole = sum((counted for counted, _ in counts.values()), NO_ANSWERS)
-        samples = [_sample(world, counts.get(world.seed), choices) for _, world in worlds]
+        samples = [_sample(world, counts.get(world.seed), figures) for _, world in worlds]
         yield TickShares(
             scenario=scenario,
             tick=tick,
             wave=wave,
             seeds=tuple(counts),
             answers=whole.tally,
-            shares=_shares(whole, choices),
+            shares=_shares(whole, figures),
             by_seed=_by_seed(samples),
-            between=between(samples, choices, tick=tick),
+            between=between(samples, figures.names, tick=tick, bounds=figures.bounds),
+            mean=_mean(whole, figures),
         )
 
 
 def _claims(
-    scenario: str, question: str, worlds: Sequence[Replicate], choices: Sequence[str]
+    scenario: str, question: str, worlds: Sequence[Replicate], figures: Figures
 ) -> Iterable[ClaimShares]:
     found: dict[str, dict[int, _Marked]] = {}
     for reading, world in worlds:
@@ -147,27 +161,28 @@ def _claims(
         whole = sum((counted for counted, _ in counts.values()), NO_ANSWERS)
         last = max(world.horizon for _, world in worlds) - 1
         samples = [
-            _sample(world, counts.get(world.seed) if world.tick == last else None, choices)
+            _sample(world, counts.get(world.seed) if world.tick == last else None, figures)
             for _, world in worlds
         ]
         yield ClaimShares(
             scenario=scenario,
             claim=claim,
             answers=whole.tally,
-            shares=_shares(whole, choices),
+            shares=_shares(whole, figures),
             by_seed=_by_seed(samples),
-            between=between(samples, choices, tick=last),
+            between=between(samples, figures.names, tick=last, bounds=figures.bounds),
+            mean=_mean(whole, figures),
         )
 
 
-def _sample(world: SeedWorld, found: _Marked | None, choices: Sequence[str]) -> Sample:
+def _sample(world: SeedWorld, found: _Marked | None, figures: Figures) -> Sample:
     counted, answers = found or (NO_ANSWERS, 0)
-    scored = sum(counted.choices.values())
+    scored = counted.scored
     return Sample(
         seed=world.seed,
         worlds=(world,),
         of=scored if found else None,
-        values={choice: counted.choices.get(choice, 0) / scored for choice in choices}
+        values={name: counted.sums.get(name, 0) / scored for name in figures.names}
         if scored
         else {},
         answers=answers,
@@ -187,14 +202,17 @@ def _by_seed(samples: Sequence[Sample]) -> tuple[SeedShares, ...]:
     )
 
 
-def _shares(counted: Count, choices: Sequence[str]) -> tuple[Share, ...]:
-    scored = sum(counted.choices.values())
+def _mean(counted: Count, figures: Figures) -> float | None:
+    return ratio(counted.sums.get(MEAN, 0), counted.scored) if figures.has_mean else None
+
+
+def _shares(counted: Count, figures: Figures) -> tuple[Share, ...]:
     return tuple(
         Share(
             choice=choice,
-            count=counted.choices.get(choice, 0),
-            of=scored,
-            share=ratio(counted.choices.get(choice, 0), scored),
+            count=counted.sums.get(choice, 0),
+            of=counted.scored,
+            share=ratio(counted.sums.get(choice, 0), counted.scored),
         )
-        for choice in choices
+        for choice in figures.choices
     )

@@ -10,8 +10,9 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from typing import TypeVar
 
-from perdure.analysis.answers import Answer, Count, Counting, mark, marks
+from perdure.analysis.answers import Answer, Count, Counting, answer_of, mark, marks
 from perdure.analysis.costs import CostBook, CostLine
+from perdure.analysis.figures import Figures
 from perdure.records.events import (
     AnswerGiven,
     Cost,
@@ -86,7 +87,9 @@ class WorldReading(Record):
 class _Pass:
     """The state of one pass."""
 
-    def __init__(self, waved: Collection[str], closed: Collection[str], scenario: Scenario) -> None:
+    def __init__(
+        self, waved: Collection[str], closed: Mapping[str, Figures], scenario: Scenario
+    ) -> None:
         self.waved = waved
         self.closed = closed
         self.wave_ticks = frozenset(scenario.waves)
@@ -95,8 +98,8 @@ class _Pass:
         self.waves: defaultdict[str, defaultdict[int, Wave]] = defaultdict(
             lambda: defaultdict(dict)
         )
-        self.others: defaultdict[tuple[str, int], Counting] = defaultdict(Counting)
-        self.by_claim: defaultdict[tuple[str, str], Counting] = defaultdict(Counting)
+        self.others: dict[tuple[str, int], Counting] = {}
+        self.by_claim: dict[tuple[str, str], Counting] = {}
         self.marks: Counter[tuple[str, int]] = Counter()
         self.claim_marks: Counter[tuple[str, str]] = Counter()
         # Turns that wait for their score, with what they were shown.
@@ -157,7 +160,7 @@ class _Pass:
 
     def score(self, event: Event, payload: ScoreGiven) -> None:
         """Note the score of a turn."""
-        answer = Answer(choice=payload.choice, unscorable=payload.unscorable)
+        answer = answer_of(payload)
         if self.is_wave(event.tick, payload.question):
             self.waves[payload.question][event.tick][event.persona] = answer
         else:
@@ -206,10 +209,11 @@ class _Pass:
     def _count(
         self, tick: int, persona: str, question: str, answer: Answer, shown: Iterable[str]
     ) -> None:
-        self.others[question, tick].add(answer)
+        values = self.closed[question].values
+        self.others.setdefault((question, tick), Counting(values)).add(answer)
         self.marks[question, tick] += mark(persona, answer)
         for claim in shown:
-            self.by_claim[question, claim].add(answer)
+            self.by_claim.setdefault((question, claim), Counting(values)).add(answer)
             self.claim_marks[question, claim] += mark(f"{tick}:{persona}", answer)
 
     def _shown(self, presentation: Presentation) -> tuple[str, ...]:
@@ -223,13 +227,13 @@ def read_world(
     events: Iterable[Event],
     *,
     waved: Collection[str],
-    closed: Collection[str],
+    closed: Mapping[str, Figures],
     involved: Mapping[float, int],
 ) -> WorldReading:
     """Fold a world's events into what a report needs.
 
-    `waved` names the questions that are asked at waves, `closed` all that have choices; `involved`
-    counts the people by how involved they are.
+    `waved` names the questions that are asked at waves, `closed` all that are scored, with what is
+    counted of them; `involved` counts the people by how involved they are.
     """
     seen = _Pass(waved, closed, scenario)
     book = CostBook(world.world_id)

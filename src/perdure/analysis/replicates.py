@@ -7,7 +7,7 @@ seeds. A world that is not counted is named, and so is one that counts though it
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 from perdure.analysis.spread import Spread, spread
 from perdure.records.budget import Rung
@@ -16,6 +16,13 @@ from perdure.records.registry import RungAt, WorldEntry, WorldOutcome, WorldStat
 
 # The other rungs change nothing of what a tick asks: a warning says, a pause opens no tick.
 _THAT_CHANGE = frozenset({Rung.FREEZE, Rung.SUBSAMPLE})
+
+
+Bounds = Callable[[str], tuple[float, float]]
+
+
+def _share_bounds(_figure: str) -> tuple[float, float]:
+    return 0.0, 1.0
 
 
 class SeedNote(Record):
@@ -110,9 +117,9 @@ def seed_world(world: WorldEntry, outcome: WorldOutcome | None, *, tick: int) ->
 
 
 def between(
-    samples: Sequence[Sample], figures: Sequence[str], *, tick: int, floor: float = 0.0
+    samples: Sequence[Sample], figures: Sequence[str], *, tick: int, bounds: Bounds = _share_bounds
 ) -> Between:
-    """Sum up what the seeds gave at a tick. Each figure can be `floor` to 1."""
+    """Sum up what the seeds gave at a tick. `bounds` says of a figure what it can be."""
     measured = [sample for sample in samples if sample.of]
     groups = _alike({sample.seed: sample.answers for sample in measured})
     worlds = [world for sample in measured for world in sample.worlds]
@@ -132,7 +139,7 @@ def between(
             figure: spread(
                 [sample.values[figure] for sample in measured],
                 len(groups),
-                floor=floor,
+                bounds=bounds(figure),
                 alike=not unlike,
             )
             for figure in figures

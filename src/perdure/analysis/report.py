@@ -15,6 +15,7 @@ from perdure.analysis.cells import Cells, by_scenario, waves_of
 from perdure.analysis.change import Change, change
 from perdure.analysis.costs import CostSum, NamedSum, by, total
 from perdure.analysis.difference import Difference, differences, references
+from perdure.analysis.figures import Figures, figures_of
 from perdure.analysis.grouping import grouping_attribute, groups_of
 from perdure.analysis.models import ModelUse, models_used
 from perdure.analysis.outside import Outside, outside
@@ -22,8 +23,8 @@ from perdure.analysis.paired import Pair
 from perdure.analysis.prediction import Group, Prediction, WorldAnswers, predict
 from perdure.analysis.questions import (
     QuestionShares,
-    closed_questions,
     question_shares,
+    scored_questions,
     waved_questions,
 )
 from perdure.analysis.reading import Activation, WorldReading, read_world
@@ -154,7 +155,7 @@ class _Frame(Record):
     """What the figures of one run have in common."""
 
     question: str
-    choices: dict[str, tuple[str, ...]]
+    figures: dict[str, Figures]
     everyone: tuple[str, ...]
     real: dict[str, str]
     groups: tuple[Group, ...]
@@ -172,10 +173,11 @@ def build_report(source: RecordSource, *, grouped_by: str = "") -> Report:
     spec = grouping_attribute(study.ontology, grouped_by)
     question = outcome_question(study)
     personas = source.personas
-    closed, waved = closed_questions(study), waved_questions(study)
+    counted = {name: figures_of(one) for name, one in scored_questions(study).items()}
+    waved = waved_questions(study)
     frame = _Frame(
         question=question.id if question else "",
-        choices={name: tuple(choice.id for choice in one.choices) for name, one in closed.items()},
+        figures=counted,
         everyone=tuple(persona.id for persona in personas),
         real=dict(source.held_out),
         groups=groups_of(personas, spec),
@@ -188,7 +190,7 @@ def build_report(source: RecordSource, *, grouped_by: str = "") -> Report:
             scenarios[world.scenario],
             source.events(world.world_id),
             waved=frozenset(waved),
-            closed=frozenset(closed),
+            closed=counted,
             involved=involved.of(scenarios[world.scenario].involvement),
         )
         for world in source.worlds
@@ -322,7 +324,7 @@ def _predictions(cells: Cells, frame: _Frame) -> tuple[Prediction, ...]:
                     tick,
                     worlds,
                     real=frame.real,
-                    choices=frame.choices[frame.question],
+                    choices=frame.figures[frame.question].choices,
                     everyone=frame.everyone,
                     groups=frame.groups,
                     same_as="" if same == name else same,
@@ -351,8 +353,8 @@ def _changes(
             )
             for one in waved
         ]
-        choices = frame.choices[question]
-        made.append(change(name, first, rest[0], pairs, question=question, choices=choices))
+        figures = frame.figures[question]
+        made.append(change(name, first, rest[0], pairs, question=question, figures=figures))
     return tuple(made)
 
 
@@ -373,7 +375,7 @@ def _differences(
             waves_of(question, cells[name]),
             waves_of(question, cells[reference]),
             question=question,
-            choices=frame.choices[question],
+            figures=frame.figures[question],
         )
 
 

@@ -9,10 +9,14 @@ from perdure.records.record import Record
 
 
 class Share(Record):
-    """`count` of `of` have this choice. `share` is absent where there is nothing to divide by."""
+    """`count` of `of` have this choice. `share` is absent where there is nothing to divide by.
+
+    Where answers are scored by likeness the count is the sum of their probabilities, and no whole
+    number.
+    """
 
     choice: str
-    count: int
+    count: float
     of: int
     share: float | None
 

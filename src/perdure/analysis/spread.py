@@ -40,11 +40,13 @@ class Spread(Record):
     no_interval: str
 
 
-def spread(values: Sequence[float], effective: int, *, floor: float, alike: bool = True) -> Spread:
+def spread(
+    values: Sequence[float], effective: int, *, bounds: tuple[float, float], alike: bool = True
+) -> Spread:
     """Sum up one value per seed. `effective` of the worlds differ.
 
-    The figure can be `floor` to 1. `alike` says whether the worlds ran under the same rungs; others
-    are no replicates of one another.
+    The figure lies between its `bounds`. `alike` says whether the worlds ran under the same rungs;
+    others are no replicates of one another.
     """
     seeds = len(values)
     mean = statistics.mean(values) if values else None
@@ -56,7 +58,7 @@ def spread(values: Sequence[float], effective: int, *, floor: float, alike: bool
         # the same worlds once more leave the interval as it was.
         error = math.sqrt(statistics.pvariance(values) / (effective - 1))
         reach = t_quantile(CONFIDENCE, effective - 1) * error
-        low, high = max(floor, mean - reach), min(1.0, mean + reach)
+        low, high = max(bounds[0], mean - reach), min(bounds[1], mean + reach)
     return Spread(
         seeds=seeds,
         effective=effective,

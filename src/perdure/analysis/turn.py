@@ -89,13 +89,23 @@ class Broken(Record):
 
 
 class Judged(Record):
-    """The score of an answer: a choice and its label, or why there is none."""
+    """The score of an answer, as its question asks; or why there is none.
+
+    `labels` names its choice or choices, in order. `masses` has the probability of each choice,
+    by its label, and `similarities` the likeness to each point, by anchor set.
+    """
 
     event: str
     question: str
     choice: str
     label: str
     unscorable: UnscorableCause | None
+    choices: tuple[str, ...] | None = None
+    labels: tuple[str, ...] = ()
+    number: float | None = None
+    unit: str = ""
+    masses: tuple[tuple[str, float], ...] = ()
+    similarities: tuple[tuple[float, ...], ...] = ()
 
 
 class Believed(Record):
@@ -175,7 +185,8 @@ class WholeTurn(Record):
 
     `event` is its outcome: a turn that was taken, or one that failed with `failed` and, if that was
     the cause, the failed call. `recalled` are the memories that the prompt tells, as recorded.
-    `events` are all that belong to it.
+    `events` are all that belong to it. `order` has the choices as they were listed, where that was
+    drawn.
     """
 
     event: str
@@ -197,6 +208,7 @@ class WholeTurn(Record):
     violations: tuple[Broken, ...]
     reaction: Reaction | None
     score: Judged | None
+    order: tuple[str, ...]
     beliefs: Believed
     memories: tuple[Formed, ...]
     reflection: Reflection | None

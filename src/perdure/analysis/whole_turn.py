@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+import msgspec
+
 from perdure.analysis.turn import (
     Believed,
     Broken,
@@ -134,7 +136,7 @@ class _Gatherer:
             audience=persona.audience,
             attributes=tuple(_told(persona, self._header.ontology)),
             channel=shown.impression.channel,
-            question=self._questions.get(shown.question),
+            question=_as_listed(self._questions.get(shown.question), outcome.order),
             question_id=shown.question,
             actions=tuple(action.name for action in shown.actions),
             seen=tuple(self._seen(shown)),
@@ -147,6 +149,7 @@ class _Gatherer:
             violations=tuple(self._violations()),
             reaction=taken.reaction if taken is not None else None,
             score=self._score(),
+            order=outcome.order,
             beliefs=self._beliefs(persona.id),
             memories=tuple(self._formed()),
             reflection=self._reflection(),
@@ -237,13 +240,23 @@ class _Gatherer:
     def _score(self) -> Judged | None:
         for one in self._own:
             if isinstance(one.payload, ScoreGiven):
-                score = one.payload
+                score, question = one.payload, self._questions.get(one.payload.question)
+                listed = question.choices if question is not None else ()
                 return Judged(
                     event=self._id(one),
                     question=score.question,
                     choice=score.choice,
-                    label=_label(self._questions.get(score.question), score.choice),
+                    label=_label(question, score.choice),
                     unscorable=score.unscorable,
+                    choices=score.choices,
+                    labels=tuple(_label(question, name) for name in score.choices or ()),
+                    number=score.number,
+                    unit=question.unit if question is not None else "",
+                    masses=tuple(
+                        (choice.label, mass)
+                        for choice, mass in zip(listed, score.masses, strict=False)
+                    ),
+                    similarities=score.similarities,
                 )
         return None
 
@@ -380,6 +393,15 @@ def _stimulus(event: Event) -> Stimulus:
 
 def _kind(event: Event) -> str:
     return KIND_OF[type(event.payload)]
+
+
+def _as_listed(question: Question | None, order: Sequence[str]) -> Question | None:
+    """Give a question with its choices in the order in which they were listed."""
+    if question is None or not order:
+        return question
+    choices = {choice.id: choice for choice in question.choices}
+    listed = tuple(choices[name] for name in order if name in choices)
+    return msgspec.structs.replace(question, choices=listed)
 
 
 def _label(question: Question | None, choice: str) -> str:

@@ -200,7 +200,7 @@ def _named(report: Report, question: QuestionShares) -> tuple[str, ...]:
 def _most(question: QuestionShares) -> tuple[str, ...]:
     if len(question.choices) <= CHOICES_MAX:
         return tuple(question.choices)
-    totals = dict.fromkeys(question.choices, 0)
+    totals: dict[str, float] = dict.fromkeys(question.choices, 0)
     for row in question.ticks:
         for share in row.shares:
             totals[share.choice] += share.count

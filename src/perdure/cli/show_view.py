@@ -8,15 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from perdure.analysis.turn import Paid, Probe, Reflection, Seen, Sent, WholeTurn
+from perdure.analysis.turn import Judged, Paid, Probe, Reflection, Seen, Sent, WholeTurn
 from perdure.base.money import show as money
 from perdure.base.text import a, one_line
-from perdure.cli.figures import count, plural, spend
+from perdure.cli.figures import count, percent, plural, spend
 from perdure.cli.output import as_tree
 from perdure.cli.shown import Shown
 from perdure.cli.tables import folded, verbatim
 from perdure.records.persona import Memory
 from perdure.records.request import Message
+from perdure.records.scenario import Scoring
 from perdure.records.usage import Usage
 
 if TYPE_CHECKING:
@@ -110,9 +111,12 @@ def _seen(turn: WholeTurn) -> Parts:
         return
     yield folded(f"Question {turn.question.id}:", indent=2)
     yield folded(turn.question.text, indent=4)
-    if turn.question.choices:
+    if turn.question.scoring is Scoring.SIMILARITY:
+        yield folded("No answers were listed: what is said is scored by its likeness.", indent=4)
+    elif turn.question.choices:
         labels = " / ".join(choice.label for choice in turn.question.choices)
-        yield folded(f"Possible answers: {labels}", indent=4)
+        drawn = " (in an order that was drawn)" if turn.order else ""
+        yield folded(f"Possible answers: {labels}{drawn}", indent=4)
     if turn.actions:
         yield folded(f"Can be done here: {', '.join(turn.actions)}.", indent=2)
 
@@ -229,8 +233,17 @@ def _scored(turn: WholeTurn) -> Parts:
             f"No score: {score.unscorable.value.replace('_', ' ')} ({score.event}).", indent=2
         )
     else:
-        code = "" if score.label == score.choice else f" ({score.choice})"
-        yield folded(f"{score.label}{code}, of {score.question} ({score.event})", indent=2)
+        yield folded(f"{_score_text(score)}, of {score.question} ({score.event})", indent=2)
+
+
+def _score_text(score: Judged) -> str:
+    if score.number is not None:
+        return f"{score.number:.15g} {score.unit}".strip()
+    if score.masses:
+        return ", ".join(f"{label} {percent(mass)}" for label, mass in score.masses)
+    if score.choices is not None:
+        return ", ".join(score.labels) or "none of them"
+    return score.label if score.label == score.choice else f"{score.label} ({score.choice})"
 
 
 def _believed(turn: WholeTurn) -> Parts:

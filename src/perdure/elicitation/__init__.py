@@ -1,7 +1,7 @@
-"""How answers are scored: free text to the choice of a closed question, or why there is none."""
+"""How answers are scored: free text to what its question asks for, or why there is no score."""
 
 from __future__ import annotations
 
-from perdure.elicitation.closed_choice import score
+from perdure.elicitation.typed import score
 
 __all__ = ["score"]

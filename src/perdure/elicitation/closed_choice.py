@@ -20,7 +20,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from perdure.elicitation import vocabulary as words
-from perdure.elicitation.fold import fold
+from perdure.elicitation.echo import folded_answer
 from perdure.elicitation.mentions import Names, names_of
 from perdure.elicitation.reading import ANSWERS, Finding, Standing, plain, read
 from perdure.records.outcome import Scored, UnscorableCause
@@ -40,7 +40,7 @@ def score(answer: str, question: Question) -> Scored:
 def _score(answer: str, question: Question) -> Scored:
     if not answer.strip():
         return Scored(unscorable=UnscorableCause.EMPTY)
-    folded = _without_echo(fold(answer), question)
+    folded = folded_answer(answer, question)
     if words.REFUSAL.search(folded):
         return Scored(unscorable=UnscorableCause.REFUSED)
     names = names_of(question.choices)
@@ -50,28 +50,8 @@ def _score(answer: str, question: Question) -> Scored:
     return verdict if isinstance(verdict, Scored) else Scored(choice=names.ids[verdict])
 
 
-def _without_echo(folded: str, question: Question) -> str:
-    """Drop what repeats the question."""
-    echoed = _echo_of(question)
-    if echoed:
-        folded = folded.replace(echoed, " . ")
-    return words.ECHO_LINE.sub("", folded)
-
-
 # Short answers to closed questions repeat. Scoring is pure, so this changes nothing but its cost.
 _score_once = lru_cache(maxsize=4_096)(_score)
-
-
-@lru_cache(maxsize=256)
-def _echo_of(question: Question) -> str:
-    """Fold a question's text, once for each question; empty if it is in the name of a choice."""
-    echoed = _flat(question.text)
-    names = (name for choice in question.choices for name in (choice.label, *choice.aliases))
-    return "" if any(echoed in _flat(name) for name in names) else echoed
-
-
-def _flat(text: str) -> str:
-    return fold(text).replace("\n", " ").strip()
 
 
 def _opposed(finding: Finding, text: str, names: Names) -> Finding:

@@ -3,11 +3,12 @@
 It is the yardstick that a language model has to beat, and it never passes for one: the words of
 every answer end by saying what it is. The rule is data; this room only carries it out.
 
-A closed question over the rule's own choices is answered with the choice of the highest utility. A
-closed question over other choices, such as whether one agrees, is a reaction to the claims shown
-now: it turns on whether they speak for the choice that the persona leans to. An open question is
-answered with a sentence about what was seen and where the persona leans. A probe, a question about
-an attribute of the persona's own, is answered with what is known of it.
+A closed question over the rule's own choices is answered with the choice of the highest utility,
+with all that are above the mean, or with all of them in order, as it asks. One over other choices,
+such as whether one agrees, is a reaction to the claims shown now: it turns on whether they speak
+for the choice that the persona leans to. An open question is answered with a sentence about what
+was seen and where the persona leans. A probe, a question about an attribute of the persona's own,
+is answered with what is known of it.
 
 Where something can be done, lines below the words say to which message the persona reacts, what it
 does, and how its belief in that claim moves (`baseline_reaction`). A question over other choices
@@ -29,7 +30,7 @@ from perdure.records.facts import PersonaFacts
 from perdure.records.persona import Choice
 from perdure.records.reaction import Change
 from perdure.records.request import ChatRequest, EmbedRequest, Failure, FailureCause, Reply, Vectors
-from perdure.records.scenario import Question
+from perdure.records.scenario import Question, QuestionType
 from perdure.records.usage import Usage
 
 SERVED = "baseline"
@@ -89,7 +90,7 @@ def answer(rule: BaselineRule, facts: PersonaFacts | None, seed: int) -> str | N
     if facts.actions:
         return _reaction(rule, facts, weighed, lean, seed)
     if question is not None and about_own:
-        said = _choice_in_words(lean, weighed, question.choices)
+        said = _own_in_words(lean, weighed, question)
     elif question is not None and asked:
         if not facts.shown:
             return None
@@ -110,7 +111,7 @@ def _reaction(
     if question is None or not question.choices:
         said = _summary_in_words(facts, weighed, lean)
     elif not weighed.utilities.keys().isdisjoint(choice.id for choice in question.choices):
-        said = _choice_in_words(lean, weighed, question.choices)
+        said = _own_in_words(lean, weighed, question)
     else:
         said = _side_in_words(regard.pull if regard else 0.0, weighed, question.choices)
     action, change = _done(how, facts, regard)
@@ -134,6 +135,21 @@ def _probed(facts: PersonaFacts, question: Question) -> str | None:
     )
     label = next(known, None)
     return None if label is None else f"My answer: {label}. I go by what I know of me. {NOTICE}"
+
+
+def _own_in_words(lead: str | None, weighed: Weighed, question: Question) -> str:
+    """Answer over the rule's own choices: the best one, those above the mean, or all in order."""
+    labels = {choice.id: choice.label for choice in question.choices}
+    worth = {name: weighed.utilities[name] for name in labels if name in weighed.utilities}
+    if question.asks_for is QuestionType.SEVERAL:
+        mean = sum(worth.values()) / len(worth)
+        said = " and ".join(labels[name] for name in worth if worth[name] > mean)
+        return f"My answer: {said or 'none of them'}. {_reasons(weighed)}"
+    if question.asks_for is QuestionType.RANKED and len(worth) == len(labels):
+        order = sorted(worth, key=lambda name: -worth[name])
+        said = " ".join(f"{place}. {labels[name]}" for place, name in enumerate(order, 1))
+        return f"My answer: {said}. {_reasons(weighed)}"
+    return _choice_in_words(lead, weighed, question.choices)
 
 
 def _choice_in_words(lead: str | None, weighed: Weighed, choices: Sequence[Choice]) -> str:

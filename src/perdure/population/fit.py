@@ -14,6 +14,7 @@ from perdure.records.baseline_rule import BaselineRule
 from perdure.records.channels import Involvement, Scope
 from perdure.records.persona import AttributeValue, Persona
 from perdure.records.population import Population
+from perdure.records.scenario import QuestionType
 from perdure.records.study import Study
 from perdure.study.activity import factor
 from perdure.study.telling import known_attributes
@@ -58,6 +59,12 @@ def _unruled(study: Study, rule: BaselineRule, personas: Sequence[Persona]) -> I
         )
     waves = {one.wave_question for one in study.scenarios if one.waves}
     for question in study.questions:
+        if question.id in waves and question.asks_for is QuestionType.NUMBER:
+            yield Misfit(
+                f"The question `{question.id}` asks for a number, and the baseline's rule knows "
+                "none.",
+                "Ask for choices, or let a language model answer: `--model http` or `local`.",
+            )
         choices = {choice.id for choice in question.choices}
         if question.id in waves and choices and choices.isdisjoint(rule.choices):
             yield Misfit(

@@ -75,7 +75,8 @@ class Turn(Record):
     """A turn that was taken: what was shown, the prompt as sent, the answer as given.
 
     `recalled` are the content numbers of the memories that the prompt tells; `reaction` is what the
-    persona did, where it could do something.
+    persona did, where it could do something. `order` has the ids of the choices as they were
+    listed, where that order was drawn.
     """
 
     job: int
@@ -84,15 +85,17 @@ class Turn(Record):
     answer: str
     recalled: tuple[int, ...] = ()
     reaction: Reaction | None = None
+    order: tuple[str, ...] = ()
 
 
 class TurnNotTaken(Record):
-    """A turn that failed, with its cause."""
+    """A turn that failed, with its cause. `order` is as in `Turn`."""
 
     job: int
     presentation: Presentation
     cause: TurnFailureCause
     call: FailureCause | None = None
+    order: tuple[str, ...] = ()
 
 
 class GuardrailViolation(Record):
@@ -152,12 +155,16 @@ class Probed(Record):
 
 
 class ScoreGiven(Record):
-    """The score of the turn with content number `turn`: a choice's id, or why there is none."""
+    """The score of the turn with content number `turn`, or why there is none; as in `Scored`."""
 
     turn: int
     question: str
     choice: str = ""
     unscorable: UnscorableCause | None = None
+    choices: tuple[str, ...] | None = None
+    number: float | None = None
+    masses: tuple[float, ...] = ()
+    similarities: tuple[tuple[float, ...], ...] = ()
 
 
 class Cost(Record):

@@ -102,10 +102,29 @@ class UnscorableCause(StrEnum):
     UNDECIDED = "undecided"
     NO_CHOICE = "no_choice"
     SEVERAL_CHOICES = "several_choices"
+    NOT_ALL_RANKED = "not_all_ranked"
+    UNCLEAR_ORDER = "unclear_order"
+    NO_NUMBER = "no_number"
+    SEVERAL_NUMBERS = "several_numbers"
+    OTHER_UNIT = "other_unit"
+    ONLY_A_BOUND = "only_a_bound"
+    OUT_OF_RANGE = "out_of_range"
+    ONLY_A_NUMBER = "only_a_number"
+    NOT_EMBEDDED = "not_embedded"
 
 
 class Scored(Record):
-    """An answer to a closed question, scored: the choice's id, or the cause why there is none."""
+    """An answer, scored by what its question asks for; or the cause why it has no score.
+
+    `choice` is the one that was given, `choices` those that were, empty for none of them: as the
+    question lists several, and the first one first where they are ranked. `number` is in the
+    question's unit. `masses` are the probabilities of the choices as the question lists them, and
+    `similarities` what they come from: of each anchor set, the likeness to each of its points.
+    """
 
     choice: str = ""
     unscorable: UnscorableCause | None = None
+    choices: tuple[str, ...] | None = None
+    number: float | None = None
+    masses: tuple[float, ...] = ()
+    similarities: tuple[tuple[float, ...], ...] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Any
 
 from perdure.records.baseline_rule import BaselineRule
@@ -25,12 +26,71 @@ class Brief(Record):
     claims: tuple[Claim, ...] = ()
 
 
+class QuestionType(StrEnum):
+    """What a question asks for: one choice, several, all of them ranked, a point of a scale...
+
+    The choices of a Likert question are the points of its scale, from one end to the other.
+    """
+
+    ONE = "one"
+    SEVERAL = "several"
+    RANKED = "ranked"
+    LIKERT = "likert"
+    NUMBER = "number"
+    OPEN = "open"
+
+
+class Scoring(StrEnum):
+    """How an answer gets its score: by what it says, or by its likeness to anchors."""
+
+    TEXT = "text"
+    SIMILARITY = "similarity"
+
+
+class Similarity(Record):
+    """How likeness to anchors becomes a distribution: whose anchors, and the formula's two numbers.
+
+    `anchors` names a set of anchors of the study. `epsilon` is what the least alike point gets,
+    `temperature` sharpens below 1 and flattens above it.
+    """
+
+    anchors: str
+    epsilon: float | None = None
+    temperature: float | None = None
+
+
 class Question(Record):
-    """A question put to a persona. With choices it is closed and scored; without, it is open."""
+    """A question put to a persona, who answers in its own words.
+
+    Without a `type`, one with choices asks for one of them, and one without is open. A number is
+    asked for in a `unit`, which may go by other names, and counts within `least` and `most`.
+    `shuffle` lists the choices in a random order for everybody, and a scale from either end.
+    `similarity` belongs to that way of scoring.
+    """
 
     id: str
     text: str
     choices: tuple[Choice, ...] = ()
+    type: QuestionType | None = None
+    scoring: Scoring | None = None
+    shuffle: bool = False
+    unit: str = ""
+    unit_aliases: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+    similarity: Similarity | None = None
+
+    @property
+    def asks_for(self) -> QuestionType:
+        """What it asks for, where its type is not written down too."""
+        if self.type is not None:
+            return self.type
+        return QuestionType.ONE if self.choices else QuestionType.OPEN
+
+    @property
+    def is_scored(self) -> bool:
+        """Whether an answer gets a score: all but open questions."""
+        return self.asks_for is not QuestionType.OPEN
 
 
 class Variant(Record):

@@ -8,10 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import msgspec
+
 from perdure.agent import advance, kept_max
-from perdure.records.persona import Persona, PersonaState
-from perdure.records.presentation import CompletedTurn, Stimulus, TurnJob, WorldDelta
-from perdure.records.scenario import Header
+from perdure.base.chance import Stream
+from perdure.records.persona import Choice, Persona, PersonaState
+from perdure.records.presentation import (
+    CompletedTurn,
+    Presentation,
+    Stimulus,
+    TurnJob,
+    WorldDelta,
+)
+from perdure.records.scenario import Header, Question, QuestionType
 from perdure.runner.past import PastTick
 
 _NOTHING = PersonaState()
@@ -26,6 +35,7 @@ class Carried:
         self.questions = {question.id: question for question in header.questions}
         self.personas = personas
         self._memories_max = kept_max(header)
+        self._world_seed = header.world_seed
         self._states: dict[str, PersonaState] = {}
 
     def jobs(self, delta: WorldDelta) -> tuple[TurnJob, ...]:
@@ -41,10 +51,18 @@ class Carried:
                     self.stimuli[exposure.stimulus]
                     for exposure in presentation.impression.exposures
                 ),
-                question=self.questions[presentation.question],
+                question=self._asked(presentation, delta.tick),
             )
             for index, presentation in enumerate(delta.presentations)
         )
+
+    def _asked(self, presentation: Presentation, tick: int) -> Question:
+        """Give a question as it is put to one persona: its choices in the order that is drawn."""
+        question = self.questions[presentation.question]
+        if not question.shuffle:
+            return question
+        draws = Stream(self._world_seed, tick, f"order:{question.id}", presentation.persona)
+        return msgspec.structs.replace(question, choices=shuffled(question, draws))
 
     def publish(self, delta: WorldDelta) -> None:
         """Take note of what a delta published."""
@@ -63,3 +81,12 @@ class Carried:
                 beliefs=turn.beliefs,
             )
         self.turns = past.completed
+
+
+def shuffled(question: Question, draws: Stream) -> tuple[Choice, ...]:
+    """Draw the order of a question's choices; a scale keeps its own, from either end."""
+    choices = list(question.choices)
+    if question.asks_for is QuestionType.LIKERT:
+        return tuple(reversed(choices)) if draws.below(2) else tuple(choices)
+    draws.shuffle(choices)
+    return tuple(choices)

@@ -187,7 +187,11 @@ def _job(
         _turn(writer, job, outcome, scored, held)
         return
     failed = TurnNotTaken(
-        job=job.index, presentation=job.presentation, cause=outcome.cause, call=outcome.call
+        job=job.index,
+        presentation=job.presentation,
+        cause=outcome.cause,
+        call=outcome.call,
+        order=_order(job),
     )
     writer.add(failed, persona)
 
@@ -207,6 +211,7 @@ def _turn(
         answer=outcome.answer,
         recalled=outcome.recalled,
         reaction=_judged(job.presentation, outcome.reaction),
+        order=_order(job),
     )
     turn = writer.add(taken, persona) - 1
     _memories(writer, turn, outcome.memories, persona)
@@ -230,10 +235,25 @@ def _turn(
     if outcome.probe is not None:
         writer.add(_probed(writer, turn, outcome.probe), persona)
     if scored is not None:
-        given = ScoreGiven(
-            turn=turn, question=job.question.id, choice=scored.choice, unscorable=scored.unscorable
-        )
-        writer.add(given, persona)
+        writer.add(_given(turn, job, scored), persona)
+
+
+def _order(job: TurnJob) -> tuple[str, ...]:
+    """Give the order in which choices were listed, where it was drawn."""
+    return tuple(choice.id for choice in job.question.choices) if job.question.shuffle else ()
+
+
+def _given(turn: int, job: TurnJob, scored: Scored) -> ScoreGiven:
+    return ScoreGiven(
+        turn=turn,
+        question=job.question.id,
+        choice=scored.choice,
+        unscorable=scored.unscorable,
+        choices=scored.choices,
+        number=scored.number,
+        masses=scored.masses,
+        similarities=scored.similarities,
+    )
 
 
 def _judged(presentation: Presentation, reaction: Reaction | None) -> Reaction | None:

@@ -365,7 +365,7 @@ class WorldRun:
 def _scores(jobs: Sequence[TurnJob], outcomes: Sequence[Outcome]) -> tuple[Scored | None, ...]:
     return tuple(
         score(outcome.answer if outcome.reaction is None else outcome.reaction.words, job.question)
-        if isinstance(outcome, TurnDone) and job.question.choices
+        if isinstance(outcome, TurnDone) and job.question.is_scored
         else None
         for job, outcome in zip(jobs, outcomes, strict=True)
     )

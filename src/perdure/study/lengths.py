@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from perdure.base.tokens import estimated_tokens
 from perdure.records.channels import Channels
 from perdure.records.persona import AttributeSpec
-from perdure.records.scenario import Question, Scenario
+from perdure.records.scenario import Question, QuestionType, Scenario
 from perdure.records.study import Study
 
 _FRAME = 500
@@ -26,6 +26,9 @@ _ABOUT_WORST = 300
 _FORM = 700
 _FORM_WORST = 3_000
 _TOKEN_WORST = 16
+# How many answers are wanted, or what a number has to be.
+_SAYS_WHAT_IS_WANTED = (QuestionType.SEVERAL, QuestionType.RANKED, QuestionType.NUMBER)
+_WANTED = 80
 
 Measure = Callable[[str], int]
 
@@ -116,7 +119,9 @@ def _attribute(
 
 
 def _question(question: Question, measure: Measure) -> int:
-    return measure(question.text) + sum(measure(choice.label) + 3 for choice in question.choices)
+    listed = sum(measure(choice.label) + 3 for choice in question.choices)
+    wanted = _WANTED if question.asks_for in _SAYS_WHAT_IS_WANTED else 0
+    return measure(question.text) + listed + measure(question.unit) + wanted
 
 
 def _bytes(text: str) -> int:

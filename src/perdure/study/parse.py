@@ -11,9 +11,10 @@ from perdure.study.findings import Findings
 from perdure.study.kinds import Spot
 from perdure.study.nodes import Node, Table
 from perdure.study.read_budget import read_budget
-from perdure.study.read_content import read_agent, read_brief, read_questions, read_variants
+from perdure.study.read_content import read_agent, read_brief, read_variants
 from perdure.study.read_models import read_models, read_roles, rule_names
 from perdure.study.read_people import People, read_people
+from perdure.study.read_questions import read_questions
 from perdure.study.read_scenarios import read_scenarios
 from perdure.study.references import Known
 from perdure.study.section import Section

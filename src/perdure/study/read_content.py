@@ -1,13 +1,9 @@
-"""Reads what a study tells and asks: the brief, the questions, the variants, the agent."""
+"""Reads what a study tells: the brief, the variants, the agent."""
 
 from __future__ import annotations
 
-from perdure.base import text
-from perdure.records.persona import Choice
-from perdure.records.scenario import AgentSettings, Brief, Claim, Question, Variant
+from perdure.records.scenario import AgentSettings, Brief, Claim, Variant
 from perdure.study import schema
-from perdure.study.findings import quoted
-from perdure.study.kinds import Named
 from perdure.study.section import Section
 
 
@@ -19,43 +15,6 @@ def read_brief(study: Section) -> Brief:
         text=section.get(schema.BRIEF_TEXT),
         claims=tuple(Claim(id=entry.key, text=entry.value) for entry in section.get(schema.CLAIMS)),
     )
-
-
-def read_questions(study: Section) -> dict[str, Question]:
-    """Read the questions by id."""
-    return {named.key: _question(named) for named in study.get(schema.QUESTIONS)}
-
-
-def _question(named: Named[str, Section]) -> Question:
-    section = named.value
-    choices = section.get(schema.CHOICES)
-    _check_names(choices)
-    return Question(
-        id=named.key,
-        text=section.get(schema.QUESTION_TEXT),
-        choices=tuple(
-            Choice(
-                id=choice.key,
-                label=choice.value.get(schema.CHOICE_LABEL),
-                aliases=tuple(alias.value for alias in choice.value.get(schema.ALIASES)),
-            )
-            for choice in choices
-        ),
-    )
-
-
-def _check_names(choices: tuple[Named[str, Section], ...]) -> None:
-    """Refuse a label or alias by which two choices go: such an answer could never be scored."""
-    owner: dict[str, str] = {}
-    for choice in choices:
-        section = choice.value
-        names = [(section.line_of(schema.CHOICE_LABEL), section.get(schema.CHOICE_LABEL))]
-        names += [(alias.line, alias.value) for alias in section.get(schema.ALIASES)]
-        for line, name in names:
-            other = owner.setdefault(text.normalise(name), choice.key)
-            if name and other != choice.key:
-                wrong = f"The name {quoted(name)} stands for both `{other}` and `{choice.key}`."
-                section.found.add(line, wrong, "Give each choice names of its own.")
 
 
 def read_variants(study: Section) -> tuple[Variant, ...]:

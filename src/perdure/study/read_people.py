@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from perdure.records.persona import AttributeSpec, Ontology, OutcomeSpec, own_order
-from perdure.records.scenario import Question
+from perdure.records.scenario import Question, QuestionType
 from perdure.records.study import CsvForm, PopulationSpec
 from perdure.study import schema
 from perdure.study.findings import quoted, suggestion
@@ -136,6 +136,10 @@ def _check_outcome(outcome: Section, questions: dict[str, Question], *, known: b
     if not choices:
         wrong = f"The question {quoted(asked)} has no choices, so no answer can be compared."
         outcome.wrong(schema.OUTCOME_QUESTION, wrong, "Give the question `choices:`.")
+        return
+    if question.asks_for not in (QuestionType.ONE, QuestionType.LIKERT):
+        wrong = f"The question {quoted(asked)} asks for more than one choice."
+        outcome.wrong(schema.OUTCOME_QUESTION, wrong, "Ask for one: `type: one` or `likert`.")
         return
     for entry in values:
         if entry.key not in choices:

@@ -10,7 +10,7 @@ from typing import Any
 from perdure.records.baseline_rule import Reactions
 from perdure.records.budget import Ladder
 from perdure.records.channels import InterventionKind, Ranking, Scope
-from perdure.records.scenario import AgentSettings
+from perdure.records.scenario import AgentSettings, QuestionType, Scoring
 from perdure.records.study import Order
 from perdure.study.grid import Grid
 from perdure.study.kinds import (
@@ -410,8 +410,74 @@ CHOICES = Field(
     otherwise=(),
     default="an open question",
 )
+QUESTION_TYPE = Field(
+    "type",
+    Word(tuple(QuestionType)),
+    "What it asks for: one choice, several, all of them ranked (first the best), a point of a "
+    "scale whose choices are its points from one end to the other, a number, or just words.",
+    default="`one` with choices, else `open`",
+)
+SCORING = Field(
+    "scoring",
+    Word(tuple(Scoring)),
+    "How an answer is scored: by what it says, or, on a scale, by its likeness to `anchors`.",
+    otherwise=Scoring.TEXT,
+    default="`text`",
+)
+SHUFFLE = Field(
+    "shuffle",
+    Switch(),
+    "Whether its choices are listed in a random order, drawn for everybody each time; a scale from "
+    "either end.",
+    otherwise=False,
+    default="`false`",
+)
+UNIT_OF_NUMBER = Field(
+    "unit", Text(longest=60), "What the number counts, as a person says it.", default="no unit"
+)
+UNIT_ALIASES = Field(
+    "unit_aliases",
+    ListOf(Text(longest=60), most=100),
+    "Other names by which an answer may call the unit, such as `$`.",
+    otherwise=(),
+    default="none",
+)
+LEAST = Field("least", Number(-1e15, 1e15), "The least number that counts.", default="no least")
+MOST = Field("most", Number(-1e15, 1e15), "The largest number that counts.", default="no most")
+QUESTION_ANCHORS = Field(
+    "anchors", Name(), "The anchors of `similarity`, by their name in `anchors`.", default="none"
+)
+EPSILON = Field(
+    "epsilon",
+    Number(0, 1_000),
+    "What the least alike point gets before masses are shares; of `similarity`.",
+    otherwise=0.0,
+    default="0",
+)
+SIMILARITY_TEMPERATURE = Field(
+    "temperature",
+    Number(0.01, 1_000),
+    "Below 1 the likeliest points get more, above it less; of `similarity`.",
+    otherwise=1.0,
+    default="1",
+)
 QUESTION = Group(
-    "question", (QUESTION_TEXT, CHOICES), "A question put to a persona, answered in words."
+    "question",
+    (
+        QUESTION_TEXT,
+        QUESTION_TYPE,
+        CHOICES,
+        SHUFFLE,
+        SCORING,
+        QUESTION_ANCHORS,
+        EPSILON,
+        SIMILARITY_TEMPERATURE,
+        UNIT_OF_NUMBER,
+        UNIT_ALIASES,
+        LEAST,
+        MOST,
+    ),
+    "A question put to a persona, answered in words.",
 )
 
 # --- scenarios ----------------------------------------------------------------------------------

@@ -99,7 +99,9 @@ def _wave(scenario: Scenario, tick: int, question: str) -> int | None:
 
 
 def _said(turn: Turn | TurnNotTaken, score: ScoreGiven | None) -> Row:
-    row: Row = dict.fromkeys(("answer", "choice", "unscorable", "failure", "call_failure"))
+    row: Row = dict.fromkeys(("answer", "choice", "choices", "number", "masses", "unscorable"))
+    row |= dict.fromkeys(("failure", "call_failure"))
+    row |= {"order": list(turn.order) or None}
     row |= dict.fromkeys(("words", "action", "about", "rejected", "change"))
     if isinstance(turn, Turn):
         row["answer"] = turn.answer
@@ -109,6 +111,9 @@ def _said(turn: Turn | TurnNotTaken, score: ScoreGiven | None) -> Row:
         row["call_failure"] = None if turn.call is None else turn.call.value
     if score is not None:
         row["choice"] = score.choice or None
+        row["choices"] = None if score.choices is None else list(score.choices)
+        row["number"] = score.number
+        row["masses"] = list(score.masses) or None
         row["unscorable"] = None if score.unscorable is None else score.unscorable.value
     return row
 

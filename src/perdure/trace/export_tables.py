@@ -23,7 +23,7 @@ class Column(NamedTuple):
     """One column: its name, its kind, what it means.
 
     A `name` is text of which few values occur, a `text` any other, `names` a list of them; a
-    `count` is a whole number, a `number` any other.
+    `count` is a whole number, a `number` any other, and `numbers` a list of them.
     """
 
     name: str
@@ -40,6 +40,7 @@ TYPES = {
     "names": "list of string",
     "count": "int64",
     "number": "double",
+    "numbers": "list of double",
 }
 
 _CALLS = (
@@ -97,7 +98,21 @@ TURNS: Columns = (
     Column("rejected", "name", "why the action has no effect; NULL if it has one"),
     Column("change", "name", "how far it says that the message changed what it believes"),
     Column("choice", "name", "id of the choice that it was scored as; NULL if there is none"),
-    Column("unscorable", "name", "why an answer to a closed question has no choice"),
+    Column(
+        "choices",
+        "names",
+        "ids of the choices that it gives, where several are asked for, or all in order; an empty"
+        " list for none of them, NULL where it was not scored as such",
+    ),
+    Column("number", "number", "the number that it gives, where one is asked for"),
+    Column(
+        "masses",
+        "numbers",
+        "the probability of each choice, as the question lists them, where an answer is scored by"
+        " its likeness to anchors",
+    ),
+    Column("unscorable", "name", "why an answer has no score, where one was due"),
+    Column("order", "names", "ids of the choices as they were listed, where that was drawn"),
     Column("failure", "name", "why the turn was not taken; NULL if it was"),
     Column("call_failure", "name", "how its model call failed, if that was the cause"),
     Column("currency", "name", "currency of the run"),
@@ -225,6 +240,7 @@ def write_table(path: Path, columns: Columns, rows: Iterable[Row], about: bytes 
         "names": pa.list_(pa.string()),
         "count": pa.int64(),
         "number": pa.float64(),
+        "numbers": pa.list_(pa.float64()),
     }
     schema = pa.schema(
         [

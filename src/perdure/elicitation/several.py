@@ -1,0 +1,140 @@
+"""Reading which of several choices a folded answer gives: all that apply, or none of them. Pure.
+
+A choice is given where it is named in a clause that speaks of oneself ("I use X and Y") or that is
+nothing but names ("X, Y"), and every word beside it is understood; it is left out where it is
+denied ("but not Z"). One that is only spoken of makes the answer unscorable: nobody can say whether
+it was meant.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from enum import Enum, auto
+
+from perdure.elicitation import vocabulary as words
+from perdure.elicitation.fold import MARKS_FIRST
+from perdure.elicitation.mentions import names_of
+from perdure.elicitation.reading import plain
+from perdure.records.outcome import Scored, UnscorableCause
+from perdure.records.scenario import Question
+
+_NONE = re.compile(
+    r"\b(?:none(?: of (?:them|these|those|the above|the options))?|neither(?: of them)?"
+    r"|nothing|not any(?: of (?:them|these|those))?|no to all)\b"
+)
+_ALL = re.compile(
+    r"\b(?:all(?: \w+)? of (?:them|these|those|the above)|all of it|everything|both)\b"
+)
+_EXCEPT = re.compile(r"\b(?:except|excluding|apart from|other than|but|without|minus)\b")
+_AGAINST = re.compile(
+    r"\b(?:hate|dislike|detest|avoid|refuse|reject|skip|quit|stopped|gave up|distrust|mistrust"
+    r"|oppose|rarely|seldom)\b"
+)
+_DOING = """
+    agree apply applies bought bring buy carry cook count do drink drive eat enjoy follow get had
+    has have hear include keep know need often one ones own pay play read regularly ride rely on
+    said sometimes several take taking these things those two three trust use used using usually
+    visit watch which with work works every day daily week weekly by mainly primarily also other too
+"""
+_BESIDE = (
+    words.KNOWN
+    | words.FILLER_AFTER
+    | frozenset(_DOING.split())
+    | {"a", "an", "both", "or", "them", "here", "only", "just"}
+)
+_FOLLOW = words.FOLLOWS | frozenset({"sometimes", "often", "too", "daily", "every", "regularly"})
+
+
+class _Said(Enum):
+    GIVEN = auto()
+    DENIED = auto()
+    UNCLEAR = auto()
+
+
+def read_choices(folded: str, question: Question) -> Scored:
+    """Read the choices that a folded answer gives, in the order of the question."""
+    names = names_of(question.choices)
+    text = plain(names.mark(folded))
+    said: dict[int, set[_Said]] = {}
+    for number, how in _mentions(text):
+        said.setdefault(number, set()).add(how)
+    given = {number for number, how in said.items() if _Said.GIVEN in how}
+    denied = {number for number, how in said.items() if _Said.DENIED in how}
+    if _ALL.search(text) and not given and not words.NEGATION.search(_before(text, _ALL)):
+        given = set(range(len(names.ids))) - denied
+    elif any(how == {_Said.UNCLEAR} for how in said.values()):
+        return Scored(unscorable=UnscorableCause.NO_CHOICE)
+    elif not given and (_NONE.search(text) or denied):
+        return Scored(choices=())
+    if given & denied or words.TAKEN_BACK.search(text) or words.NEVER.search(text):
+        return Scored(unscorable=UnscorableCause.UNDECIDED)
+    if not given:
+        undecided = words.UNDECIDED.search(text) is not None
+        cause = UnscorableCause.UNDECIDED if undecided else UnscorableCause.NO_CHOICE
+        return Scored(unscorable=cause)
+    kept = {names.ids[number] for number in given}
+    return Scored(choices=tuple(one.id for one in question.choices if one.id in kept))
+
+
+def _before(text: str, pattern: re.Pattern[str]) -> str:
+    found = pattern.search(text)
+    return text[max(0, found.start() - 40) : found.start()] if found else ""
+
+
+def _mentions(text: str) -> Iterator[tuple[int, _Said]]:
+    """Find what is said of each mention, clause by clause; a sentence that asks says nothing."""
+    for match in words.SENTENCE.finditer(text):
+        if "?" in match.group(2):
+            continue
+        by_me, denying = True, False
+        for opener, clause, rest in _clauses(match.group(1)):
+            mine = not words.I_WORDS.isdisjoint(words.WORD.findall(clause))
+            for mention in words.MENTION.finditer(clause):
+                before, after = clause[: mention.start()], clause[mention.end() :]
+                beside = words.WORD.findall(words.MENTION.sub(" ", before))
+                understood = _BESIDE.issuperset(beside)
+                # "I use X, Y and Z": what follows a comma goes on, and so does a "not".
+                goes_on = understood and not mine and opener == ","
+                denying = (denying and goes_on) or _is_denied(opener, before)
+                given = (
+                    (mine or by_me) and understood and not _is_aside(opener, before, after, rest)
+                )
+                how = _Said.DENIED if denying else _Said.GIVEN if given else _Said.UNCLEAR
+                by_me = by_me and understood
+                yield ord(mention.group()) - MARKS_FIRST, how
+            spoken = words.WORD.findall(words.MENTION.sub(" ", clause))
+            by_me = mine or (by_me and _BESIDE.issuperset(spoken))
+
+
+def _clauses(sentence: str) -> Iterator[tuple[str, str, str]]:
+    """Part a sentence into clauses: what opens each, its words, and what follows it."""
+    opener, start = "", 0
+    for match in words.CLAUSE.finditer(sentence):
+        yield opener, sentence[start : match.start()], sentence[match.start() :]
+        opener, start = match.group().strip(), match.end()
+    yield opener, sentence[start:], ""
+
+
+def _is_denied(opener: str, before: str) -> bool:
+    return bool(
+        words.NEGATION.search(before)
+        or words.PARTLY.search(before)
+        or _AGAINST.search(before)
+        or _EXCEPT.search(before)
+        or (opener == "but" and not words.WORD.findall(words.MENTION.sub("", before)))
+    )
+
+
+def _is_aside(opener: str, before: str, after: str, rest: str) -> bool:
+    """Say whether a mention is under a condition, past, somebody else's, or goes on oddly."""
+    following = words.WORD.findall(after)[:1]
+    known = all(word in _BESIDE | _FOLLOW or words.MENTION.fullmatch(word) for word in following)
+    return bool(
+        not known
+        or opener in words.ASIDE_OPENERS
+        or words.THIRD_PERSON.search(before)
+        or words.GUARD.search(before)
+        or words.PAST.search(before + " " + after)
+        or words.CONDITION_AFTER.search(after + rest)
+    )

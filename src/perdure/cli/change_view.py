@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from perdure.analysis.change import Change
 from perdure.analysis.difference import Difference
+from perdure.analysis.document import Block
 from perdure.cli.figures import count, plural, points
 from perdure.cli.spread_view import Place, lines_of, note_parts, spread_tables
 from perdure.cli.tables import fits, heading, paragraph, table
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
 
 def change_parts(
     changes: Sequence[Change], name: str, choices: Mapping[str, str], note: str
-) -> Iterator[RenderableType]:
+) -> Iterator[Block]:
     """Draw the change of a question's answers in each scenario: over its seeds, and by world."""
     if not changes:
         return
@@ -37,7 +34,7 @@ def change_parts(
 
 def difference_parts(
     differences: Sequence[Difference], name: str, choices: Mapping[str, str], note: str
-) -> Iterator[RenderableType]:
+) -> Iterator[Block]:
     """Draw how the answers in each scenario differ from those in the first of its variant."""
     for reference in dict.fromkeys(one.reference for one in differences):
         yield heading(f"{name}: difference from {reference}, in percentage points")
@@ -73,7 +70,7 @@ def _has_several(place: Place) -> bool:
     return len(place.between.seeds) + len(place.between.missing) > 1
 
 
-def _by_world(changes: Sequence[Change], choices: Mapping[str, str]) -> RenderableType:
+def _by_world(changes: Sequence[Change], choices: Mapping[str, str]) -> Block:
     found = [
         (
             [seed.world_id, change.scenario, str(seed.seed)],

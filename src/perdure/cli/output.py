@@ -15,7 +15,9 @@ from perdure.base.errors import OutputError
 from perdure.base.text import printable
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console
+
+    from perdure.analysis.document import Block
 
 PIPE_WIDTH = 100
 
@@ -63,8 +65,8 @@ def as_tree(value: object) -> Any:
     return value
 
 
-def show(*parts: RenderableType) -> None:
-    """Draw parts on stdout, one under the other, as wide as the terminal or `PIPE_WIDTH`.
+def show(*blocks: Block) -> None:
+    """Draw blocks on stdout, one under the other, as wide as the terminal or `PIPE_WIDTH`.
 
     Raises:
         OutputError: stdout is closed, or cannot be written.
@@ -72,11 +74,13 @@ def show(*parts: RenderableType) -> None:
     """
     if sys.stdout is None:
         raise OutputError("Standard output is closed, so nothing can be shown.")
-    drawn = io.StringIO()
-    console = console_for(sys.stdout, into=drawn)
-    for part in parts:
+    from perdure.cli.terminal import drawn  # noqa: PLC0415 - rich is heavy
+
+    into = io.StringIO()
+    console = console_for(sys.stdout, into=into)
+    for part in drawn(blocks):
         console.print(part, crop=False)
-    lines = drawn.getvalue().splitlines()
+    lines = into.getvalue().splitlines()
     write_out("\n".join(line.rstrip() for line in lines) + "\n")
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from perdure.analysis.answers import Tally
+from perdure.analysis.document import Block
 from perdure.analysis.prediction import Prediction
 from perdure.analysis.questions import QuestionShares, TickShares
 from perdure.analysis.shares import Share
@@ -13,15 +13,12 @@ from perdure.cli.figures import count, percent, plural, score
 from perdure.cli.headline_view import is_end
 from perdure.cli.tables import fits, heading, paragraph, table
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
 _COUNTS = ("asked", "scored", "unscorable", "failed")
 
 
 def wave_parts(
     question: QuestionShares, name: str, predictions: Sequence[Prediction]
-) -> Iterator[RenderableType]:
+) -> Iterator[Block]:
     """Draw every wave of a question in one table, if that says more than its ends do.
 
     A question without real values is drawn nowhere else, so its ends are here in any case.
@@ -43,7 +40,7 @@ def wave_parts(
     yield _shares_table(question, _heads(rows), ("scenario", "tick"), more, extra)
 
 
-def exposure_parts(question: QuestionShares) -> Iterator[RenderableType]:
+def exposure_parts(question: QuestionShares) -> Iterator[Block]:
     """Draw the answers that a question got outside the waves."""
     rows = [row for row in question.ticks if not row.wave]
     if not rows:
@@ -73,7 +70,7 @@ def _shares_table(
     named: tuple[str, str],
     more: Sequence[str] = (),
     extra: Sequence[Sequence[str]] = (),
-) -> RenderableType:
+) -> Block:
     """Draw shares side by side where they fit on 80 columns, else one under the other.
 
     Where the counts do not fit either, only those of the denominator are drawn; the others are

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
+from perdure.analysis.document import Block
 from perdure.analysis.models import ModelUse
 from perdure.analysis.outside import Outside
 from perdure.analysis.prediction import Fit, GroupFit, Prediction
@@ -23,13 +23,10 @@ from perdure.cli.population_view import failure_parts
 from perdure.cli.questions_view import denominators, exposure_parts, wave_parts
 from perdure.cli.spread_view import seeds_parts, several, spread_parts
 from perdure.cli.tables import fits, heading, paragraph, table, verbatim
-from perdure.cli.worlds_table import WorldsTable, cause_parts
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
+from perdure.cli.worlds_table import cause_parts, world_rows
 
 
-def report_parts(report: Report, folder: str) -> Iterator[RenderableType]:
+def report_parts(report: Report, folder: str) -> Iterator[Block]:
     """Draw every part of a report in order."""
     yield paragraph(f"Report of {report.study}: {report.title}", style="bold")
     yield verbatim(f"{folder}, run {report.run_id}, {report.state}")
@@ -55,7 +52,7 @@ def report_parts(report: Report, folder: str) -> Iterator[RenderableType]:
     yield from _worlds(report)
 
 
-def _question(report: Report, question: QuestionShares) -> Iterator[RenderableType]:
+def _question(report: Report, question: QuestionShares) -> Iterator[Block]:
     outcome = report.outcome
     own = outcome is not None and outcome.question_id == question.id
     name = outcome.name if own and outcome is not None else question.id
@@ -71,7 +68,7 @@ def _question(report: Report, question: QuestionShares) -> Iterator[RenderableTy
     yield from spread_parts(question, f"Answers to {question.id}", many, wave=False)
 
 
-def _models(models: Sequence[ModelUse], outside: Outside) -> Iterator[RenderableType]:
+def _models(models: Sequence[ModelUse], outside: Outside) -> Iterator[Block]:
     yield heading("Who answered")
     for use in models:
         name = use.model if use.model == use.provider else f"{use.model} ({use.provider})"
@@ -97,7 +94,7 @@ def _served(use: ModelUse) -> str:
     return f"{answered}, {plural(use.failed, 'failed attempt')}" if use.failed else answered
 
 
-def _outcome(report: Report, outcome: Outcome) -> Iterator[RenderableType]:
+def _outcome(report: Report, outcome: Outcome) -> Iterator[Block]:
     yield heading(f"Held-out outcome: {outcome.name}")
     yield paragraph(outcome.question, indent=2)
     yield paragraph(
@@ -123,7 +120,7 @@ def _outcome(report: Report, outcome: Outcome) -> Iterator[RenderableType]:
         yield paragraph(report.notes["brier"], style="dim")
 
 
-def _everyone(predictions: Sequence[Prediction], outcome: Outcome) -> Iterator[RenderableType]:
+def _everyone(predictions: Sequence[Prediction], outcome: Outcome) -> Iterator[Block]:
     """Draw many scenarios in one table, a row for each of their ends."""
     yield heading(f"{outcome.name}: predicted and real, first and last wave")
     rows = [
@@ -144,9 +141,7 @@ def _everyone(predictions: Sequence[Prediction], outcome: Outcome) -> Iterator[R
     yield paragraph("By group, and beside the yardsticks: --json.", indent=2)
 
 
-def _prediction(
-    prediction: Prediction, outcome: Outcome, grouped_by: str
-) -> Iterator[RenderableType]:
+def _prediction(prediction: Prediction, outcome: Outcome, grouped_by: str) -> Iterator[Block]:
     yield heading(
         f"{outcome.name}: predicted and real, {prediction.scenario}, wave at tick {prediction.tick}"
     )
@@ -166,7 +161,7 @@ def _prediction(
     yield _yardsticks(prediction, outcome, grouped_by)
 
 
-def _shares(prediction: Prediction, outcome: Outcome, grouped_by: str) -> RenderableType:
+def _shares(prediction: Prediction, outcome: Outcome, grouped_by: str) -> Block:
     parts = [("everyone", prediction.overall)]
     parts.extend((group.label, group) for group in prediction.groups)
     name = grouped_by or "group"
@@ -196,7 +191,7 @@ def _fit_cells(fit: Fit) -> list[str]:
     return [percent(fit.accuracy), score(fit.brier)]
 
 
-def _yardsticks(prediction: Prediction, outcome: Outcome, grouped_by: str) -> RenderableType:
+def _yardsticks(prediction: Prediction, outcome: Outcome, grouped_by: str) -> Block:
     overall = prediction.overall
     constant = outcome.choices.get(overall.always_choice, overall.always_choice)
     rows = [
@@ -218,7 +213,7 @@ def _fit_row(label: str, fit: Fit) -> list[str]:
     return [label, count(fit.compared), count(fit.correct), *_fit_cells(fit)]
 
 
-def _activation(report: Report) -> Iterator[RenderableType]:
+def _activation(report: Report) -> Iterator[Block]:
     if not any(world.activation.ticks for world in report.worlds):
         return
     yield heading("Activations at exposure ticks: expected and realised")
@@ -235,7 +230,7 @@ def _activation(report: Report) -> Iterator[RenderableType]:
         for world in report.worlds
     ]
     columns = ["world", "scenario", "ticks", "expected", "realised", "thinned", "dropped"]
-    yield WorldsTable(columns, rows)
+    yield from world_rows(columns, rows)
     yield paragraph(
         "Expected: everybody's chance to be active, over closed exposure ticks; who is active "
         "is drawn, so what is realised lies on either side of it.",
@@ -243,7 +238,7 @@ def _activation(report: Report) -> Iterator[RenderableType]:
     )
 
 
-def _gaps(report: Report) -> Iterator[RenderableType]:
+def _gaps(report: Report) -> Iterator[Block]:
     yield heading("What was not measured, and why")
     if not report.gaps:
         yield paragraph(
@@ -260,7 +255,7 @@ def _how_many(gap: Gap) -> str:
     return count(gap.count) if gap.count else ""
 
 
-def _cost(report: Report) -> Iterator[RenderableType]:
+def _cost(report: Report) -> Iterator[Block]:
     cost = report.cost
     beside = cost.outside
     total = spend(
@@ -285,7 +280,7 @@ def _cost(report: Report) -> Iterator[RenderableType]:
         yield cost_table("role", cost.by_role, cost.currency)
 
 
-def _worlds(report: Report) -> Iterator[RenderableType]:
+def _worlds(report: Report) -> Iterator[Block]:
     yield heading("Worlds")
     rows = [
         [
@@ -301,7 +296,7 @@ def _worlds(report: Report) -> Iterator[RenderableType]:
         for world in report.worlds
     ]
     columns = ["world", "scenario", "seed", "state", "ticks", "turns", "failed", "events"]
-    yield WorldsTable(columns, rows)
+    yield from world_rows(columns, rows)
     yield from cause_parts(report.worlds, indent=2)
     if len(report.worlds) > 1:
         yield heading("Which worlds can be compared")

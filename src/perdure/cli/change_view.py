@@ -8,8 +8,11 @@ from perdure.analysis.change import Change
 from perdure.analysis.difference import Difference
 from perdure.analysis.document import Block
 from perdure.cli.figures import count, plural, points
+from perdure.cli.plot_view import change_plots, difference_plots
 from perdure.cli.spread_view import Place, lines_of, note_parts, spread_tables
 from perdure.cli.tables import fits, heading, paragraph, table
+
+_BY_WORLD = "world by world"
 
 
 def change_parts(
@@ -18,7 +21,8 @@ def change_parts(
     """Draw the change of a question's answers in each scenario: over its seeds, and by world."""
     if not changes:
         return
-    yield heading(f"{name}: change from first to last wave, in percentage points")
+    yield heading(f"{name}: change from first to last wave, in percentage points", level=3)
+    yield from change_plots(changes, name, choices)
     places = [Place(one.scenario, f"{one.first} to {one.last}", one.between) for one in changes]
     lines = [line for place in places for line in lines_of(place, choices)]
     yield from spread_tables(lines, "ticks", points)
@@ -37,8 +41,9 @@ def difference_parts(
 ) -> Iterator[Block]:
     """Draw how the answers in each scenario differ from those in the first of its variant."""
     for reference in dict.fromkeys(one.reference for one in differences):
-        yield heading(f"{name}: difference from {reference}, in percentage points")
+        yield heading(f"{name}: difference from {reference}, in percentage points", level=3)
         mine = [one for one in differences if one.reference == reference]
+        yield from difference_plots(mine, name, choices)
         places = [
             Place(one.scenario, str(one.tick), one.between)
             for one in mine
@@ -85,7 +90,7 @@ def _by_world(changes: Sequence[Change], choices: Mapping[str, str]) -> Block:
     columns = [*named, *counted, *choices.values()]
     wide = [[*start, *counts, *moved] for start, counts, moved in found]
     if fits(columns, wide):
-        return table(columns, wide, left=2, ids=2)
+        return table(columns, wide, left=2, ids=2, caption=_BY_WORLD)
     empty = [""] * len(named), [""] * len(counted)
     rows = [
         [*(empty[0] if place else start), label, change, *(empty[1] if place else counts)]
@@ -93,4 +98,4 @@ def _by_world(changes: Sequence[Change], choices: Mapping[str, str]) -> Block:
         for place, (label, change) in enumerate(zip(choices.values(), moved, strict=True))
     ]
     columns = ["world", "scenario", "seed", "choice", "change", *counted]
-    return table(columns, rows, left=4, ids=2)
+    return table(columns, rows, left=4, ids=2, caption=_BY_WORLD)

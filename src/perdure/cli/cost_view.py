@@ -26,7 +26,7 @@ def cost_table(by: str, sums: Iterable[NamedSum], currency: str) -> Table:
     rows = [
         [part.name or "(none)", *_money(part.sum, currency), *_tokens(part.sum)] for part in sums
     ]
-    return table([by, *_columns(currency), *_TOKENS], rows)
+    return table([by, *_columns(currency), *_TOKENS], rows, caption=f"by {by}")
 
 
 def ledger_parts(ledger: Ledger, folder: str) -> Iterator[Block]:

@@ -34,15 +34,19 @@ def write_error(text: str) -> None:
 
 
 def write_json(value: object) -> None:
-    """Write one JSON document to stdout, and nothing else.
+    """Write one JSON document to stdout, and nothing else. See `json_text`."""
+    write_out(json_text(value))
 
-    Records are written with all their fields. Control characters are escaped, so that a document
-    that ends on a terminal drives nothing.
+
+def json_text(value: object) -> str:
+    """Write a record as a JSON document, with all its fields.
+
+    Control characters are escaped, so that a document that ends on a terminal drives nothing.
     """
     import json  # noqa: PLC0415 - only this output needs it
 
     document = json.dumps(as_tree(value), indent=2, ensure_ascii=True, allow_nan=False)
-    write_out(document.replace("\x7f", "\\u007f") + "\n")
+    return document.replace("\x7f", "\\u007f") + "\n"
 
 
 def as_tree(value: object) -> Any:

@@ -11,6 +11,7 @@ from perdure.analysis.questions import QuestionShares, TickShares
 from perdure.analysis.shares import Share
 from perdure.cli.figures import count, percent, plural, score
 from perdure.cli.headline_view import is_end
+from perdure.cli.plot_view import claim_plots, share_plots
 from perdure.cli.tables import fits, heading, paragraph, table
 
 _COUNTS = ("asked", "scored", "unscorable", "failed")
@@ -26,7 +27,7 @@ def wave_parts(
     rows = [row for row in question.ticks if row.wave]
     if not rows or (predictions and all(is_end(rows, row) for row in rows)):
         return
-    yield heading(f"{name}: every wave")
+    yield heading(f"{name}: every wave", level=3)
     if not predictions:
         yield paragraph(question.text, indent=2)
     fit = {(one.scenario, one.tick): one.overall.fit for one in predictions}
@@ -45,11 +46,13 @@ def exposure_parts(question: QuestionShares) -> Iterator[Block]:
     rows = [row for row in question.ticks if not row.wave]
     if not rows:
         return
-    yield heading(f"Answers to {question.id}, by tick")
+    yield heading(f"Answers to {question.id}, by tick", level=3)
     yield paragraph(question.text, indent=2)
+    yield from share_plots(question, question.id, wave=False)
     yield _shares_table(question, _heads(rows), ("scenario", "tick"))
     if question.by_claim:
-        yield heading(f"Answers to {question.id}, by claim shown")
+        yield heading(f"Answers to {question.id}, by claim shown", level=3)
+        yield from claim_plots(question, question.by_claim)
         heads = [(one.scenario, one.claim, one.answers, one.shares) for one in question.by_claim]
         yield _shares_table(question, heads, ("scenario", "claim"))
         yield paragraph(

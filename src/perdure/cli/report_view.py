@@ -19,17 +19,21 @@ from perdure.cli.cost_view import cost_table, outside_line, outside_parts
 from perdure.cli.figures import count, percent, plural, score, spend
 from perdure.cli.headline_view import SCENARIOS_MAX, headlines
 from perdure.cli.marks_view import mark_parts
+from perdure.cli.plot_view import group_plots, share_plots
 from perdure.cli.population_view import failure_parts
 from perdure.cli.questions_view import denominators, exposure_parts, wave_parts
 from perdure.cli.spread_view import seeds_parts, several, spread_parts
-from perdure.cli.tables import fits, heading, paragraph, table, verbatim
+from perdure.cli.tables import fits, heading, items, paragraph, table, title, verbatim
 from perdure.cli.worlds_table import cause_parts, world_rows
 
 
-def report_parts(report: Report, folder: str) -> Iterator[Block]:
-    """Draw every part of a report in order."""
-    yield paragraph(f"Report of {report.study}: {report.title}", style="bold")
-    yield verbatim(f"{folder}, run {report.run_id}, {report.state}")
+def report_parts(report: Report, folder: str = "") -> Iterator[Block]:
+    """Tell every part of a report in order. A report that is kept does not name its folder."""
+    yield title(f"Report of {report.study}: {report.title}")
+    if folder:
+        yield verbatim(f"{folder}, run {report.run_id}, {report.state}")
+    else:
+        yield paragraph(f"Run {report.run_id}, {report.state}")
     if report.partial:
         yield paragraph(f"\n{report.partial}", style="bold")
     if report.marks.forced:
@@ -38,14 +42,15 @@ def report_parts(report: Report, folder: str) -> Iterator[Block]:
     if report.population is not None:
         yield from failure_parts(report.population)
     yield heading("In short")
-    for line in headlines(report):
-        yield paragraph(line, indent=2)
+    yield items(headlines(report))
     yield from _models(report.models, report.cost.outside)
     yield from seeds_parts(report.seeds, report.notes["spread"])
     if report.outcome is not None:
         yield from _outcome(report, report.outcome)
     for question in report.questions:
-        yield from _question(report, question)
+        if parts := list(_question(report, question)):
+            yield heading(f"Answers to {_name(report, question)}", quiet=True)
+            yield from parts
     yield from _activation(report)
     yield from _gaps(report)
     yield from _cost(report)
@@ -53,12 +58,13 @@ def report_parts(report: Report, folder: str) -> Iterator[Block]:
 
 
 def _question(report: Report, question: QuestionShares) -> Iterator[Block]:
+    name = _name(report, question)
     outcome = report.outcome
     own = outcome is not None and outcome.question_id == question.id
-    name = outcome.name if own and outcome is not None else question.id
-    yield from wave_parts(question, name, report.predictions if own else ())
-    many = several(report.seeds)
     predictions = report.predictions if own else ()
+    yield from share_plots(question, name, wave=True, predictions=predictions)
+    yield from wave_parts(question, name, predictions)
+    many = several(report.seeds)
     yield from spread_parts(question, name, many, wave=True, predictions=predictions)
     changes = [change for change in report.changes if change.question == question.id]
     yield from change_parts(changes, name, question.choices, report.notes["change"])
@@ -66,6 +72,11 @@ def _question(report: Report, question: QuestionShares) -> Iterator[Block]:
     yield from difference_parts(differences, name, question.choices, report.notes["difference"])
     yield from exposure_parts(question)
     yield from spread_parts(question, f"Answers to {question.id}", many, wave=False)
+
+
+def _name(report: Report, question: QuestionShares) -> str:
+    outcome = report.outcome
+    return outcome.name if outcome and outcome.question_id == question.id else question.id
 
 
 def _models(models: Sequence[ModelUse], outside: Outside) -> Iterator[Block]:
@@ -122,7 +133,7 @@ def _outcome(report: Report, outcome: Outcome) -> Iterator[Block]:
 
 def _everyone(predictions: Sequence[Prediction], outcome: Outcome) -> Iterator[Block]:
     """Draw many scenarios in one table, a row for each of their ends."""
-    yield heading(f"{outcome.name}: predicted and real, first and last wave")
+    yield heading(f"{outcome.name}: predicted and real, first and last wave", level=3)
     rows = [
         [
             one.scenario,
@@ -143,7 +154,9 @@ def _everyone(predictions: Sequence[Prediction], outcome: Outcome) -> Iterator[B
 
 def _prediction(prediction: Prediction, outcome: Outcome, grouped_by: str) -> Iterator[Block]:
     yield heading(
-        f"{outcome.name}: predicted and real, {prediction.scenario}, wave at tick {prediction.tick}"
+        f"{outcome.name}: predicted and real, {prediction.scenario}, wave at tick "
+        f"{prediction.tick}",
+        level=3,
     )
     if prediction.same_as:
         yield paragraph(
@@ -156,6 +169,7 @@ def _prediction(prediction: Prediction, outcome: Outcome, grouped_by: str) -> It
         denominators(prediction.overall.answers, len(prediction.seeds)),
         indent=2,
     )
+    yield from group_plots(prediction, outcome.name, outcome.choices)
     yield _shares(prediction, outcome, grouped_by)
     yield paragraph("")
     yield _yardsticks(prediction, outcome, grouped_by)
@@ -206,7 +220,11 @@ def _yardsticks(prediction: Prediction, outcome: Outcome, grouped_by: str) -> Bl
         for world in prediction.by_world
         if len(prediction.by_world) > 1
     )
-    return table(["compared with the real value", "answers", "correct", "accuracy", "Brier"], rows)
+    return table(
+        ["compared with the real value", "answers", "correct", "accuracy", "Brier"],
+        rows,
+        caption="beside the yardsticks",
+    )
 
 
 def _fit_row(label: str, fit: Fit) -> list[str]:
@@ -216,7 +234,7 @@ def _fit_row(label: str, fit: Fit) -> list[str]:
 def _activation(report: Report) -> Iterator[Block]:
     if not any(world.activation.ticks for world in report.worlds):
         return
-    yield heading("Activations at exposure ticks: expected and realised")
+    yield heading("Activations at exposure ticks: expected and realised", aside=True)
     rows = [
         [
             world.world_id,
@@ -261,7 +279,7 @@ def _cost(report: Report) -> Iterator[Block]:
     total = spend(
         cost.total.amount + beside.amount, cost.total.unknown + beside.unknown, cost.currency
     )
-    yield heading(f"Cost: {total}")
+    yield heading(f"Cost: {total}", aside=True)
     yield paragraph(
         f"In closed ticks: {spend(cost.total.amount, cost.total.unknown, cost.currency)} over "
         f"{plural(cost.total.attempts, 'attempt')}.",
@@ -281,7 +299,7 @@ def _cost(report: Report) -> Iterator[Block]:
 
 
 def _worlds(report: Report) -> Iterator[Block]:
-    yield heading("Worlds")
+    yield heading("Worlds", aside=True)
     rows = [
         [
             world.world_id,
@@ -299,5 +317,5 @@ def _worlds(report: Report) -> Iterator[Block]:
     yield from world_rows(columns, rows)
     yield from cause_parts(report.worlds, indent=2)
     if len(report.worlds) > 1:
-        yield heading("Which worlds can be compared")
+        yield heading("Which worlds can be compared", level=3)
         yield from alike_parts(report.comparability, len(report.worlds))

@@ -84,7 +84,7 @@ def spread_parts(
     rows = [row for row in question.ticks if row.wave is wave and row.scenario in scenarios]
     if not rows:
         return
-    yield heading(f"{name}: spread between seeds, in percent")
+    yield heading(f"{name}: spread between seeds, in percent", level=3)
     accuracy = {(one.scenario, one.tick): one.accuracy for one in predictions}
     places = [Place(row.scenario, str(row.tick), row.between) for row in rows]
     lines: list[Line] = []
@@ -122,7 +122,7 @@ def spread_tables(
         by_scenario.setdefault(scenario, []).append(cells)
     for scenario, mine in by_scenario.items():
         yield paragraph(f"\n{scenario}", indent=2)
-        yield table(columns[1:], mine, left=2)
+        yield table(columns[1:], mine, left=2, caption=scenario)
 
 
 def note_parts(places: Sequence[Place], at: str) -> Iterator[Block]:

@@ -11,23 +11,24 @@ from rich.console import Console
 
 from perdure.cli.alike_view import alike_parts
 from perdure.cli.budget_view import standing_parts
+from perdure.cli.terminal import drawn
 from perdure.records.budget import Budget, Rung
 from perdure.records.comparability import Alike, Comparability, Unlike
 from perdure.records.registry import RungAt, WorldOutcome
 
 
-def drawn(parts: Iterable[Any]) -> str:
+def text_drawn(parts: Iterable[Any]) -> str:
     """Give what is shown as plain text."""
     into = io.StringIO()
     console = Console(file=into, width=200)
-    for part in parts:
+    for part in drawn(parts):
         console.print(part)
     return into.getvalue()
 
 
 def text_of(found: Comparability, worlds: int) -> str:
     """Say which worlds can be compared."""
-    return drawn(alike_parts(found, worlds))
+    return text_drawn(alike_parts(found, worlds))
 
 
 def test_every_document_says_it(perdure, study_file):
@@ -86,6 +87,6 @@ def test_a_rung_that_is_not_at_one_tick_everywhere_says_so():
         WorldOutcome(world_id="a", rungs=(RungAt(rung=Rung.WARN, tick=4), run[1])),
         WorldOutcome(world_id="b", rungs=run),
     ]
-    said = drawn(standing_parts(Budget(amount=5), run, worlds, "USD", 0))
+    said = text_drawn(standing_parts(Budget(amount=5), run, worlds, "USD", 0))
     assert "warn at each world's own tick, freeze from tick 0." in said
     assert "a: warn from tick 4, freeze from tick 0" in said

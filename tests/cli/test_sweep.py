@@ -11,7 +11,7 @@ import pytest
 
 from perdure.base.errors import EXIT_DONE, EXIT_INVALID_STUDY, EXIT_MOVED, EXIT_USAGE
 from perdure.cli.output import show
-from perdure.cli.worlds_table import WorldsTable, cause_parts
+from perdure.cli.worlds_table import cause_parts, world_rows
 from perdure.records.registry import WorldOutcome
 
 # A cell's id, or whole parts of it, and what may follow in a sentence.
@@ -204,9 +204,9 @@ def test_of_very_many_worlds_the_first_and_the_last_are_drawn(capsys, monkeypatc
     """The others are counted, and --json has them."""
     monkeypatch.setenv("COLUMNS", "80")
     columns = ["world", "scenario", "seed"]
-    lines = shown(capsys, WorldsTable(columns, rows_of(50)))
+    lines = shown(capsys, *world_rows(columns, rows_of(50)))
     assert len(lines) == 52
-    lines = shown(capsys, WorldsTable(columns, rows_of(5_000)))
+    lines = shown(capsys, *world_rows(columns, rows_of(5_000)))
     assert len(lines) == 44
     assert lines[0].split() == ["world", "scenario", "activation", "variant", "seed"]
     assert lines[2].split() == ["0" * 12, "shown", "0.10000", "v0", "1"]
@@ -219,7 +219,7 @@ def test_a_column_that_is_there_already_is_not_taken_for_one_that_varies(capsys,
     """A key whose short name is a heading keeps its full one."""
     monkeypatch.setenv("COLUMNS", "100")
     rows = [["0" * 12, f"s--settings.seed-{one}", "7"] for one in (1, 2)]
-    lines = shown(capsys, WorldsTable(["world", "scenario", "seed"], rows))
+    lines = shown(capsys, *world_rows(["world", "scenario", "seed"], rows))
     assert lines[0].split() == ["world", "scenario", "settings.seed", "seed"]
     assert lines[3].split() == ["0" * 12, "s", "2", "7"]
 
@@ -228,7 +228,7 @@ def test_where_columns_do_not_fit_ids_break_between_what_varies(capsys, monkeypa
     """Nothing of an id is lost."""
     monkeypatch.setenv("COLUMNS", "44")
     rows = [["0" * 12, "shown--activation-0.5--variant-campaign-v1", "7"]]
-    lines = shown(capsys, WorldsTable(["world", "scenario", "seed"], rows))
+    lines = shown(capsys, *world_rows(["world", "scenario", "seed"], rows))
     text = "".join("".join(line.split()) for line in lines[2:])
     assert text.replace("0" * 12, "").replace("7", "") == rows[0][1]
     assert any(line.strip() == "--variant-campaign-v1" for line in lines)

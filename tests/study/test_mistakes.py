@@ -75,8 +75,9 @@ MISTAKES = [
      "`anchors` is for questions with `scoring: similarity`"),
     ("    text: Do you agree?\n", "    text: Do you agree?\n    epsilon: 0.1\n", "epsilon:",
      "`epsilon` is for questions with `scoring: similarity`"),
-    ("    text: Do you agree?\n", "    text: Do you agree?\n    type: likert\n"
-     "    scoring: similarity\n", "scoring:", "`scoring: similarity` has no `anchors`"),
+    ("    text: Do you agree?\n",
+     "    text: Do you agree?\n    type: likert\n    scoring: similarity\n", "scoring:",
+     "`scoring: similarity` has no `anchors`"),
     # the order of worlds
     ("seeds: [1, 2]", "seeds: [1, 2]\norder: width", "order:", "`order` is `width`"),
     ("seeds: [1, 2]", "seeds: [1, 2]\norder: Depth", "order:", "`order` is `Depth`"),

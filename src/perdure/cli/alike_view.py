@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from perdure.analysis.document import Block
 from perdure.cli.budget_view import rungs_text
 from perdure.cli.figures import count, percent, plural
 from perdure.cli.tables import paragraph
 from perdure.records.comparability import Alike, Comparability
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
 _SHOWN = 12
 
 
-def alike_parts(found: Comparability, worlds: int) -> Iterator[RenderableType]:
+def alike_parts(found: Comparability, worlds: int) -> Iterator[Block]:
     """Say which of a run's worlds can be compared; nothing of a run of one world."""
     if worlds <= 1:
         return

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+from perdure.analysis.document import Block
 from perdure.base.money import show
 from perdure.cli.figures import count
 from perdure.cli.tables import paragraph, table
 from perdure.records.budget import Budget, Rung
 from perdure.records.registry import RungAt
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 NO_LIMIT = "no limit"
 
@@ -58,7 +56,7 @@ def budget_line(budget: Budget, currency: str) -> str:
 
 def budget_parts(
     before: Budget, after: Budget, currency: str, *, spent: int, is_over: bool
-) -> Iterator[RenderableType]:
+) -> Iterator[Block]:
     """Draw a budget, beside the one that it replaces if it does.
 
     `spent` is what the run spent so far, in nano-units; `is_over` says that it is complete.
@@ -111,7 +109,7 @@ def _taken(rungs: Sequence[RungAt], worlds: Sequence[OnLadder]) -> str:
 
 def standing_parts(
     budget: Budget, rungs: Sequence[RungAt], worlds: Sequence[OnLadder], currency: str, spent: int
-) -> Iterator[RenderableType]:
+) -> Iterator[Block]:
     """Say what a run may spend, which rungs it took, and which worlds have them on record.
 
     `spent` is what it spent in all, in nano-units.

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from perdure.analysis.change import Change
 from perdure.analysis.difference import Difference
+from perdure.analysis.document import Block
 from perdure.cli.figures import count, plural, points
+from perdure.cli.plot_view import change_plots, difference_plots
 from perdure.cli.spread_view import Place, lines_of, note_parts, spread_tables
 from perdure.cli.tables import fits, heading, paragraph, table
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
+_BY_WORLD = "world by world"
 
 
 def change_parts(
     changes: Sequence[Change], name: str, choices: Mapping[str, str], note: str
-) -> Iterator[RenderableType]:
+) -> Iterator[Block]:
     """Draw the change of a question's answers in each scenario: over its seeds, and by world."""
     if not changes:
         return
-    yield heading(f"{name}: change from first to last wave, in percentage points")
+    yield heading(f"{name}: change from first to last wave, in percentage points", level=3)
+    yield from change_plots(changes, name, choices)
     places = [Place(one.scenario, f"{one.first} to {one.last}", one.between) for one in changes]
     lines = [line for place in places for line in lines_of(place, choices)]
     yield from spread_tables(lines, "ticks", points)
@@ -37,11 +38,12 @@ def change_parts(
 
 def difference_parts(
     differences: Sequence[Difference], name: str, choices: Mapping[str, str], note: str
-) -> Iterator[RenderableType]:
+) -> Iterator[Block]:
     """Draw how the answers in each scenario differ from those in the first of its variant."""
     for reference in dict.fromkeys(one.reference for one in differences):
-        yield heading(f"{name}: difference from {reference}, in percentage points")
+        yield heading(f"{name}: difference from {reference}, in percentage points", level=3)
         mine = [one for one in differences if one.reference == reference]
+        yield from difference_plots(mine, name, choices)
         places = [
             Place(one.scenario, str(one.tick), one.between)
             for one in mine
@@ -73,7 +75,7 @@ def _has_several(place: Place) -> bool:
     return len(place.between.seeds) + len(place.between.missing) > 1
 
 
-def _by_world(changes: Sequence[Change], choices: Mapping[str, str]) -> RenderableType:
+def _by_world(changes: Sequence[Change], choices: Mapping[str, str]) -> Block:
     found = [
         (
             [seed.world_id, change.scenario, str(seed.seed)],
@@ -88,7 +90,7 @@ def _by_world(changes: Sequence[Change], choices: Mapping[str, str]) -> Renderab
     columns = [*named, *counted, *choices.values()]
     wide = [[*start, *counts, *moved] for start, counts, moved in found]
     if fits(columns, wide):
-        return table(columns, wide, left=2, ids=2)
+        return table(columns, wide, left=2, ids=2, caption=_BY_WORLD)
     empty = [""] * len(named), [""] * len(counted)
     rows = [
         [*(empty[0] if place else start), label, change, *(empty[1] if place else counts)]
@@ -96,4 +98,4 @@ def _by_world(changes: Sequence[Change], choices: Mapping[str, str]) -> Renderab
         for place, (label, change) in enumerate(zip(choices.values(), moved, strict=True))
     ]
     columns = ["world", "scenario", "seed", "choice", "change", *counted]
-    return table(columns, rows, left=4, ids=2)
+    return table(columns, rows, left=4, ids=2, caption=_BY_WORLD)

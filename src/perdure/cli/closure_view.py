@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
+from perdure.analysis.document import Block
 from perdure.cli.figures import count, plural
 from perdure.cli.tables import heading, paragraph, table, verbatim
 from perdure.closure.check import Standing, Verdict
@@ -12,9 +12,6 @@ from perdure.closure.compare import Difference, Differences, Part
 from perdure.closure.facts import Unknown
 from perdure.closure.graph import Edge
 from perdure.closure.listing import Listing
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 _DOUBTS_SHOWN = 5
 _SAID = {
@@ -24,7 +21,7 @@ _SAID = {
 }
 
 
-def listing_parts(found: Listing) -> Iterator[RenderableType]:
+def listing_parts(found: Listing) -> Iterator[Block]:
     """Draw a closure: its modules with why they are in it, and what could not be followed."""
     closure = found.closure
     yield paragraph(
@@ -52,7 +49,7 @@ def listing_parts(found: Listing) -> Iterator[RenderableType]:
             yield paragraph(_doubt(unknown), indent=2)
 
 
-def verdict_parts(verdicts: Iterable[Verdict], *, whole_way: bool) -> Iterator[RenderableType]:
+def verdict_parts(verdicts: Iterable[Verdict], *, whole_way: bool) -> Iterator[Block]:
     """Draw what names stand for; the way to each, in full if it was asked for."""
     for verdict in verdicts:
         yield paragraph(f"{verdict.name}: {_SAID[verdict.standing]}", style="bold")
@@ -76,7 +73,7 @@ def verdict_parts(verdicts: Iterable[Verdict], *, whole_way: bool) -> Iterator[R
             )
 
 
-def difference_parts(found: Differences) -> Iterator[RenderableType]:
+def difference_parts(found: Differences) -> Iterator[Block]:
     """Draw what moved, each module with its diff."""
     if found.is_same:
         yield paragraph("Nothing moved.")
@@ -86,7 +83,7 @@ def difference_parts(found: Differences) -> Iterator[RenderableType]:
         yield from _difference(difference, "moved, which is only a warning")
 
 
-def _difference(found: Difference, what: str) -> Iterator[RenderableType]:
+def _difference(found: Difference, what: str) -> Iterator[Block]:
     if found.part in {Part.PYTHON, Part.DISTRIBUTIONS}:
         yield paragraph(
             f"{found.name}: {what}, from {found.old or 'absent'} to {found.new or 'absent'}",

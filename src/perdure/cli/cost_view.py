@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from perdure.analysis.costs import CostSum, NamedSum
+from perdure.analysis.document import Block, Table
 from perdure.analysis.ledger import Ledger
 from perdure.analysis.outside import MEANING, Outside
 from perdure.base.money import show
 from perdure.cli.figures import UNKNOWN, count, plural, spend
 from perdure.cli.tables import heading, paragraph, table
-from perdure.cli.worlds_table import WorldsTable
+from perdure.cli.worlds_table import world_rows
 from perdure.trace.sittings import JournalLoss
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-    from rich.table import Table
 
 _TOKENS = ("tokens in", "tokens out")
 
@@ -30,10 +26,10 @@ def cost_table(by: str, sums: Iterable[NamedSum], currency: str) -> Table:
     rows = [
         [part.name or "(none)", *_money(part.sum, currency), *_tokens(part.sum)] for part in sums
     ]
-    return table([by, *_columns(currency), *_TOKENS], rows)
+    return table([by, *_columns(currency), *_TOKENS], rows, caption=f"by {by}")
 
 
-def ledger_parts(ledger: Ledger, folder: str) -> Iterator[RenderableType]:
+def ledger_parts(ledger: Ledger, folder: str) -> Iterator[Block]:
     """Draw a ledger: the total, its parts, and whether the registry agrees."""
     beside = ledger.outside
     total = spend(ledger.spent, ledger.spent_unknown, ledger.currency)
@@ -52,12 +48,12 @@ def ledger_parts(ledger: Ledger, folder: str) -> Iterator[RenderableType]:
         for world in ledger.by_world
     ]
     columns = ["world", "scenario", "seed", *_columns(ledger.currency)]
-    yield WorldsTable(columns, rows)
+    yield from world_rows(columns, rows)
     yield from outside_parts(beside, ledger.currency)
     yield from _agreement(ledger)
 
 
-def outside_parts(beside: Outside, currency: str, *, total: str = "") -> Iterator[RenderableType]:
+def outside_parts(beside: Outside, currency: str, *, total: str = "") -> Iterator[Block]:
     """Say what was called outside closed ticks, if anything was or may have been.
 
     `total` is what the run cost with it, where that is not shown above.
@@ -112,7 +108,7 @@ def outside_line(beside: Outside) -> str:
     return plural(beside.attempts, "attempt") if beside.attempts else ""
 
 
-def _agreement(ledger: Ledger) -> Iterator[RenderableType]:
+def _agreement(ledger: Ledger) -> Iterator[Block]:
     if ledger.agrees:
         yield paragraph("\nThe registry's running total agrees with this sum for every world.")
         return

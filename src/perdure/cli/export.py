@@ -12,8 +12,7 @@ from perdure.cli.arguments import Json, RunFolder
 from perdure.cli.command import PlainCommand
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
+    from perdure.analysis.document import Block
     from perdure.trace.export import Manifest
 
 HELP = """\
@@ -69,7 +68,7 @@ def export(folder: RunFolder, *, with_held_out: WithHeldOut = False, json: Json 
     return EXIT_DONE
 
 
-def _parts(manifest: Manifest, target: str, manifest_name: str) -> Iterator[RenderableType]:
+def _parts(manifest: Manifest, target: str, manifest_name: str) -> Iterator[Block]:
     from perdure.cli.figures import count  # noqa: PLC0415 - heavy
     from perdure.cli.tables import digests, paragraph, table  # noqa: PLC0415 - heavy
 

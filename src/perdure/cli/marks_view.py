@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from perdure.analysis.document import Block
 from perdure.cli.figures import count, plural
 from perdure.cli.tables import paragraph
 from perdure.records.registry import Moved
 from perdure.trace.forced import ForceMark, Marks
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
 _WORLDS_SHOWN = 4
 _DIVERGED_SHOWN = 10
 
 
-def mark_parts(marks: Marks) -> Iterator[RenderableType]:
+def mark_parts(marks: Marks) -> Iterator[Block]:
     """Say what marks the results of a run for ever; nothing if nothing does."""
     for force in marks.forced:
         yield paragraph(f"Forced past {_moved(force.moved)}.", style="bold")
@@ -33,7 +30,7 @@ def mark_parts(marks: Marks) -> Iterator[RenderableType]:
         yield paragraph(f"and {plural(left, 'more world')} diverged", indent=2)
 
 
-def transport_parts(marks: Marks) -> Iterator[RenderableType]:
+def transport_parts(marks: Marks) -> Iterator[Block]:
     """Say what moved that only carries bytes."""
     if marks.transport:
         yield paragraph(f"Moved, and only carries bytes: {_moved(marks.transport)}.")

@@ -15,7 +15,9 @@ from perdure.base.errors import OutputError
 from perdure.base.text import printable
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console
+
+    from perdure.analysis.document import Block
 
 PIPE_WIDTH = 100
 
@@ -32,15 +34,19 @@ def write_error(text: str) -> None:
 
 
 def write_json(value: object) -> None:
-    """Write one JSON document to stdout, and nothing else.
+    """Write one JSON document to stdout, and nothing else. See `json_text`."""
+    write_out(json_text(value))
 
-    Records are written with all their fields. Control characters are escaped, so that a document
-    that ends on a terminal drives nothing.
+
+def json_text(value: object) -> str:
+    """Write a record as a JSON document, with all its fields.
+
+    Control characters are escaped, so that a document that ends on a terminal drives nothing.
     """
     import json  # noqa: PLC0415 - only this output needs it
 
     document = json.dumps(as_tree(value), indent=2, ensure_ascii=True, allow_nan=False)
-    write_out(document.replace("\x7f", "\\u007f") + "\n")
+    return document.replace("\x7f", "\\u007f") + "\n"
 
 
 def as_tree(value: object) -> Any:
@@ -63,8 +69,8 @@ def as_tree(value: object) -> Any:
     return value
 
 
-def show(*parts: RenderableType) -> None:
-    """Draw parts on stdout, one under the other, as wide as the terminal or `PIPE_WIDTH`.
+def show(*blocks: Block) -> None:
+    """Draw blocks on stdout, one under the other, as wide as the terminal or `PIPE_WIDTH`.
 
     Raises:
         OutputError: stdout is closed, or cannot be written.
@@ -72,11 +78,13 @@ def show(*parts: RenderableType) -> None:
     """
     if sys.stdout is None:
         raise OutputError("Standard output is closed, so nothing can be shown.")
-    drawn = io.StringIO()
-    console = console_for(sys.stdout, into=drawn)
-    for part in parts:
+    from perdure.cli.terminal import drawn  # noqa: PLC0415 - rich is heavy
+
+    into = io.StringIO()
+    console = console_for(sys.stdout, into=into)
+    for part in drawn(blocks):
         console.print(part, crop=False)
-    lines = drawn.getvalue().splitlines()
+    lines = into.getvalue().splitlines()
     write_out("\n".join(line.rstrip() for line in lines) + "\n")
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
+from perdure.analysis.document import Block
 from perdure.base.money import NANO, show
 from perdure.cli.figures import count, duration
 from perdure.cli.tables import heading, paragraph
@@ -16,11 +16,8 @@ from perdure.runner.foreseen import Foreseen, Limit
 from perdure.study.forecast import Forecast
 from perdure.study.pricing import is_free, price_of
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
-
-def budget_parts(study: Study, forecast: Forecast, foreseen: Foreseen) -> Iterator[RenderableType]:
+def budget_parts(study: Study, forecast: Forecast, foreseen: Foreseen) -> Iterator[Block]:
     """Draw a budget beside what is expected and the worst case; nothing if nothing is paid for."""
     if not foreseen.limits:
         if forecast.cost != 0:
@@ -44,7 +41,7 @@ def budget_parts(study: Study, forecast: Forecast, foreseen: Foreseen) -> Iterat
         )
 
 
-def price_parts(priced: Priced) -> Iterator[RenderableType]:
+def price_parts(priced: Priced) -> Iterator[Block]:
     """Draw the price of each model, per million tokens, and where it comes from."""
     models = priced.study.models
     if all(is_free(price_of(spec)) for spec in models.values()):

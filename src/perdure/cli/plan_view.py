@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from perdure.analysis.document import Block
 from perdure.analysis.models import answered_by
 from perdure.base.money import show
 from perdure.base.text import one_line
@@ -12,7 +13,7 @@ from perdure.cli.figures import UNKNOWN, count, duration, plural, spend
 from perdure.cli.plan_budget_view import budget_parts, price_parts
 from perdure.cli.population_view import population_parts
 from perdure.cli.tables import heading, paragraph, table
-from perdure.cli.worlds_table import WorldsTable
+from perdure.cli.worlds_table import world_rows
 from perdure.inference.prices import Priced
 from perdure.records.population import PopulationManifest
 from perdure.runner.foreseen import Foreseen
@@ -20,8 +21,6 @@ from perdure.study.forecast import CallForecast, Forecast
 from perdure.study.varying import varying
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from perdure.records.study import Study
     from perdure.runner.trial import Trial
 
@@ -38,7 +37,7 @@ def plan_parts(
     recorded: Collection[str] | None = None,
     trial: Trial | None = None,
     refused: Sequence[str] = (),
-) -> Iterator[RenderableType]:
+) -> Iterator[Block]:
     """Draw every part of a forecast in order.
 
     `recorded` has the ids of the worlds that have a record already, None where nobody asked.
@@ -78,7 +77,7 @@ def plan_parts(
     yield from _world_parts(priced.study, forecast, recorded)
 
 
-def _trial_parts(trial: Trial) -> Iterator[RenderableType]:
+def _trial_parts(trial: Trial) -> Iterator[Block]:
     yield heading("Tried")
     yield paragraph(
         f"Tick {trial.tick} of {trial.scenario} (seed {trial.replicate_seed}): "
@@ -90,7 +89,7 @@ def _trial_parts(trial: Trial) -> Iterator[RenderableType]:
         yield paragraph(f"It did not come to its end: {trial.cause}")
 
 
-def _dear_parts(forecast: Forecast) -> Iterator[RenderableType]:
+def _dear_parts(forecast: Forecast) -> Iterator[Block]:
     dear = [part for part in forecast.calls if part.is_dear and part.typical_cost is not None]
     if not dear:
         return
@@ -103,7 +102,7 @@ def _dear_parts(forecast: Forecast) -> Iterator[RenderableType]:
     yield paragraph("`perdure run` makes such calls with --allow-dear-calls only.")
 
 
-def _call_parts(forecast: Forecast) -> Iterator[RenderableType]:
+def _call_parts(forecast: Forecast) -> Iterator[Block]:
     currency = forecast.currency
     yield heading("Calls")
     yield table(
@@ -139,7 +138,7 @@ def _call(part: CallForecast, currency: str) -> list[str]:
 
 def _world_parts(
     study: Study, forecast: Forecast, recorded: Collection[str] | None
-) -> Iterator[RenderableType]:
+) -> Iterator[Block]:
     yield heading("Worlds")
     yield paragraph(_varies(study))
     columns = ["world", "scenario", "seed", "ticks", "turns expected", "turns at most"]
@@ -161,7 +160,7 @@ def _world_parts(
         ]
         for world in forecast.worlds
     ]
-    yield WorldsTable(columns, rows)
+    yield from world_rows(columns, rows)
 
 
 def _varies(study: Study) -> str:

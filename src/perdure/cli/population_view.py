@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
+from perdure.analysis.document import Block
 from perdure.cli.figures import count, percent, plural
 from perdure.cli.tables import heading, paragraph, table
 from perdure.population.gates import KOLMOGOROV_SMIRNOV
 from perdure.records.graph import GraphReport
 from perdure.records.population import Gate, GateState, PopulationManifest, Relaxation
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
-
-def population_parts(manifest: PopulationManifest) -> Iterator[RenderableType]:
+def population_parts(manifest: PopulationManifest) -> Iterator[Block]:
     """Draw who is in a study, and how they compare with whom they are to stand for."""
     yield heading("Population")
     yield paragraph(_drawn(manifest))
@@ -39,7 +36,7 @@ def population_parts(manifest: PopulationManifest) -> Iterator[RenderableType]:
         yield from _margin_parts(manifest.gates)
 
 
-def _margin_parts(gates: Sequence[Gate]) -> Iterator[RenderableType]:
+def _margin_parts(gates: Sequence[Gate]) -> Iterator[Block]:
     """Draw code by code what the study declares, and what failed; --json has every margin."""
     shown = [gate for gate in gates if gate.declared or gate.state is GateState.FAILED]
     rows = [
@@ -53,7 +50,7 @@ def _margin_parts(gates: Sequence[Gate]) -> Iterator[RenderableType]:
         yield table(["margin", "code", "target", "drawn", "people"], rows, left=2)
 
 
-def relaxation_parts(manifest: PopulationManifest) -> Iterator[RenderableType]:
+def relaxation_parts(manifest: PopulationManifest) -> Iterator[Block]:
     """Say what the draw gave up because too few people fitted."""
     if manifest.relaxations:
         yield paragraph("\nToo few people fitted what was asked. Given up, in this order:")
@@ -61,7 +58,7 @@ def relaxation_parts(manifest: PopulationManifest) -> Iterator[RenderableType]:
         yield paragraph(_given_up(one), indent=2)
 
 
-def failure_parts(manifest: PopulationManifest) -> Iterator[RenderableType]:
+def failure_parts(manifest: PopulationManifest) -> Iterator[Block]:
     """Draw what a reader of results has to know of the draw: nothing, if it is as it was asked."""
     failed = [gate for gate in manifest.gates if gate.state is GateState.FAILED]
     if not (failed or manifest.relaxations):

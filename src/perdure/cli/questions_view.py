@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from perdure.analysis.answers import Tally
+from perdure.analysis.document import Block
 from perdure.analysis.prediction import Prediction
 from perdure.analysis.questions import QuestionShares, TickShares
 from perdure.analysis.shares import Share
 from perdure.cli.figures import count, percent, plural, score
 from perdure.cli.headline_view import is_end
+from perdure.cli.plot_view import claim_plots, share_plots
 from perdure.cli.tables import fits, heading, paragraph, table
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 _COUNTS = ("asked", "scored", "unscorable", "failed")
 
 
 def wave_parts(
     question: QuestionShares, name: str, predictions: Sequence[Prediction]
-) -> Iterator[RenderableType]:
+) -> Iterator[Block]:
     """Draw every wave of a question in one table, if that says more than its ends do.
 
     A question without real values is drawn nowhere else, so its ends are here in any case.
@@ -29,7 +27,7 @@ def wave_parts(
     rows = [row for row in question.ticks if row.wave]
     if not rows or (predictions and all(is_end(rows, row) for row in rows)):
         return
-    yield heading(f"{name}: every wave")
+    yield heading(f"{name}: every wave", level=3)
     if not predictions:
         yield paragraph(question.text, indent=2)
     fit = {(one.scenario, one.tick): one.overall.fit for one in predictions}
@@ -43,16 +41,18 @@ def wave_parts(
     yield _shares_table(question, _heads(rows), ("scenario", "tick"), more, extra)
 
 
-def exposure_parts(question: QuestionShares) -> Iterator[RenderableType]:
+def exposure_parts(question: QuestionShares) -> Iterator[Block]:
     """Draw the answers that a question got outside the waves."""
     rows = [row for row in question.ticks if not row.wave]
     if not rows:
         return
-    yield heading(f"Answers to {question.id}, by tick")
+    yield heading(f"Answers to {question.id}, by tick", level=3)
     yield paragraph(question.text, indent=2)
+    yield from share_plots(question, question.id, wave=False)
     yield _shares_table(question, _heads(rows), ("scenario", "tick"))
     if question.by_claim:
-        yield heading(f"Answers to {question.id}, by claim shown")
+        yield heading(f"Answers to {question.id}, by claim shown", level=3)
+        yield from claim_plots(question, question.by_claim)
         heads = [(one.scenario, one.claim, one.answers, one.shares) for one in question.by_claim]
         yield _shares_table(question, heads, ("scenario", "claim"))
         yield paragraph(
@@ -73,7 +73,7 @@ def _shares_table(
     named: tuple[str, str],
     more: Sequence[str] = (),
     extra: Sequence[Sequence[str]] = (),
-) -> RenderableType:
+) -> Block:
     """Draw shares side by side where they fit on 80 columns, else one under the other.
 
     Where the counts do not fit either, only those of the denominator are drawn; the others are

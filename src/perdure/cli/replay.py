@@ -12,8 +12,7 @@ from perdure.cli.arguments import Json, MovedStudy, RunFolder
 from perdure.cli.command import PlainCommand
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
+    from perdure.analysis.document import Block
     from perdure.runner.replay import Replayed
 
 HELP = """\
@@ -59,7 +58,7 @@ def replay(folder: RunFolder, *, study: MovedStudy = None, json: Json = False) -
     return EXIT_MOVED if replayed.diverged else EXIT_DONE
 
 
-def _parts(replayed: Replayed, folder: str) -> Iterator[RenderableType]:
+def _parts(replayed: Replayed, folder: str) -> Iterator[Block]:
     from perdure.cli.figures import count  # noqa: PLC0415 - heavy
     from perdure.cli.tables import paragraph, table, verbatim  # noqa: PLC0415 - heavy
 

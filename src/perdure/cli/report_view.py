@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
+from perdure.analysis.document import Block
 from perdure.analysis.models import ModelUse
 from perdure.analysis.outside import Outside
 from perdure.analysis.prediction import Fit, GroupFit, Prediction
@@ -19,20 +19,21 @@ from perdure.cli.cost_view import cost_table, outside_line, outside_parts
 from perdure.cli.figures import count, percent, plural, score, spend
 from perdure.cli.headline_view import SCENARIOS_MAX, headlines
 from perdure.cli.marks_view import mark_parts
+from perdure.cli.plot_view import group_plots, share_plots
 from perdure.cli.population_view import failure_parts
 from perdure.cli.questions_view import denominators, exposure_parts, wave_parts
 from perdure.cli.spread_view import seeds_parts, several, spread_parts
-from perdure.cli.tables import fits, heading, paragraph, table, verbatim
-from perdure.cli.worlds_table import WorldsTable, cause_parts
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
+from perdure.cli.tables import fits, heading, items, paragraph, table, title, verbatim
+from perdure.cli.worlds_table import cause_parts, world_rows
 
 
-def report_parts(report: Report, folder: str) -> Iterator[RenderableType]:
-    """Draw every part of a report in order."""
-    yield paragraph(f"Report of {report.study}: {report.title}", style="bold")
-    yield verbatim(f"{folder}, run {report.run_id}, {report.state}")
+def report_parts(report: Report, folder: str = "") -> Iterator[Block]:
+    """Tell every part of a report in order. A report that is kept does not name its folder."""
+    yield title(f"Report of {report.study}: {report.title}")
+    if folder:
+        yield verbatim(f"{folder}, run {report.run_id}, {report.state}")
+    else:
+        yield paragraph(f"Run {report.run_id}, {report.state}")
     if report.partial:
         yield paragraph(f"\n{report.partial}", style="bold")
     if report.marks.forced:
@@ -41,27 +42,29 @@ def report_parts(report: Report, folder: str) -> Iterator[RenderableType]:
     if report.population is not None:
         yield from failure_parts(report.population)
     yield heading("In short")
-    for line in headlines(report):
-        yield paragraph(line, indent=2)
+    yield items(headlines(report))
     yield from _models(report.models, report.cost.outside)
     yield from seeds_parts(report.seeds, report.notes["spread"])
     if report.outcome is not None:
         yield from _outcome(report, report.outcome)
     for question in report.questions:
-        yield from _question(report, question)
+        if parts := list(_question(report, question)):
+            yield heading(f"Answers to {_name(report, question)}", quiet=True)
+            yield from parts
     yield from _activation(report)
     yield from _gaps(report)
     yield from _cost(report)
     yield from _worlds(report)
 
 
-def _question(report: Report, question: QuestionShares) -> Iterator[RenderableType]:
+def _question(report: Report, question: QuestionShares) -> Iterator[Block]:
+    name = _name(report, question)
     outcome = report.outcome
     own = outcome is not None and outcome.question_id == question.id
-    name = outcome.name if own and outcome is not None else question.id
-    yield from wave_parts(question, name, report.predictions if own else ())
-    many = several(report.seeds)
     predictions = report.predictions if own else ()
+    yield from share_plots(question, name, wave=True, predictions=predictions)
+    yield from wave_parts(question, name, predictions)
+    many = several(report.seeds)
     yield from spread_parts(question, name, many, wave=True, predictions=predictions)
     changes = [change for change in report.changes if change.question == question.id]
     yield from change_parts(changes, name, question.choices, report.notes["change"])
@@ -71,7 +74,12 @@ def _question(report: Report, question: QuestionShares) -> Iterator[RenderableTy
     yield from spread_parts(question, f"Answers to {question.id}", many, wave=False)
 
 
-def _models(models: Sequence[ModelUse], outside: Outside) -> Iterator[RenderableType]:
+def _name(report: Report, question: QuestionShares) -> str:
+    outcome = report.outcome
+    return outcome.name if outcome and outcome.question_id == question.id else question.id
+
+
+def _models(models: Sequence[ModelUse], outside: Outside) -> Iterator[Block]:
     yield heading("Who answered")
     for use in models:
         name = use.model if use.model == use.provider else f"{use.model} ({use.provider})"
@@ -97,7 +105,7 @@ def _served(use: ModelUse) -> str:
     return f"{answered}, {plural(use.failed, 'failed attempt')}" if use.failed else answered
 
 
-def _outcome(report: Report, outcome: Outcome) -> Iterator[RenderableType]:
+def _outcome(report: Report, outcome: Outcome) -> Iterator[Block]:
     yield heading(f"Held-out outcome: {outcome.name}")
     yield paragraph(outcome.question, indent=2)
     yield paragraph(
@@ -123,9 +131,9 @@ def _outcome(report: Report, outcome: Outcome) -> Iterator[RenderableType]:
         yield paragraph(report.notes["brier"], style="dim")
 
 
-def _everyone(predictions: Sequence[Prediction], outcome: Outcome) -> Iterator[RenderableType]:
+def _everyone(predictions: Sequence[Prediction], outcome: Outcome) -> Iterator[Block]:
     """Draw many scenarios in one table, a row for each of their ends."""
-    yield heading(f"{outcome.name}: predicted and real, first and last wave")
+    yield heading(f"{outcome.name}: predicted and real, first and last wave", level=3)
     rows = [
         [
             one.scenario,
@@ -144,11 +152,11 @@ def _everyone(predictions: Sequence[Prediction], outcome: Outcome) -> Iterator[R
     yield paragraph("By group, and beside the yardsticks: --json.", indent=2)
 
 
-def _prediction(
-    prediction: Prediction, outcome: Outcome, grouped_by: str
-) -> Iterator[RenderableType]:
+def _prediction(prediction: Prediction, outcome: Outcome, grouped_by: str) -> Iterator[Block]:
     yield heading(
-        f"{outcome.name}: predicted and real, {prediction.scenario}, wave at tick {prediction.tick}"
+        f"{outcome.name}: predicted and real, {prediction.scenario}, wave at tick "
+        f"{prediction.tick}",
+        level=3,
     )
     if prediction.same_as:
         yield paragraph(
@@ -161,12 +169,13 @@ def _prediction(
         denominators(prediction.overall.answers, len(prediction.seeds)),
         indent=2,
     )
+    yield from group_plots(prediction, outcome.name, outcome.choices)
     yield _shares(prediction, outcome, grouped_by)
     yield paragraph("")
     yield _yardsticks(prediction, outcome, grouped_by)
 
 
-def _shares(prediction: Prediction, outcome: Outcome, grouped_by: str) -> RenderableType:
+def _shares(prediction: Prediction, outcome: Outcome, grouped_by: str) -> Block:
     parts = [("everyone", prediction.overall)]
     parts.extend((group.label, group) for group in prediction.groups)
     name = grouped_by or "group"
@@ -196,7 +205,7 @@ def _fit_cells(fit: Fit) -> list[str]:
     return [percent(fit.accuracy), score(fit.brier)]
 
 
-def _yardsticks(prediction: Prediction, outcome: Outcome, grouped_by: str) -> RenderableType:
+def _yardsticks(prediction: Prediction, outcome: Outcome, grouped_by: str) -> Block:
     overall = prediction.overall
     constant = outcome.choices.get(overall.always_choice, overall.always_choice)
     rows = [
@@ -211,17 +220,21 @@ def _yardsticks(prediction: Prediction, outcome: Outcome, grouped_by: str) -> Re
         for world in prediction.by_world
         if len(prediction.by_world) > 1
     )
-    return table(["compared with the real value", "answers", "correct", "accuracy", "Brier"], rows)
+    return table(
+        ["compared with the real value", "answers", "correct", "accuracy", "Brier"],
+        rows,
+        caption="beside the yardsticks",
+    )
 
 
 def _fit_row(label: str, fit: Fit) -> list[str]:
     return [label, count(fit.compared), count(fit.correct), *_fit_cells(fit)]
 
 
-def _activation(report: Report) -> Iterator[RenderableType]:
+def _activation(report: Report) -> Iterator[Block]:
     if not any(world.activation.ticks for world in report.worlds):
         return
-    yield heading("Activations at exposure ticks: expected and realised")
+    yield heading("Activations at exposure ticks: expected and realised", aside=True)
     rows = [
         [
             world.world_id,
@@ -235,7 +248,7 @@ def _activation(report: Report) -> Iterator[RenderableType]:
         for world in report.worlds
     ]
     columns = ["world", "scenario", "ticks", "expected", "realised", "thinned", "dropped"]
-    yield WorldsTable(columns, rows)
+    yield from world_rows(columns, rows)
     yield paragraph(
         "Expected: everybody's chance to be active, over closed exposure ticks; who is active "
         "is drawn, so what is realised lies on either side of it.",
@@ -243,7 +256,7 @@ def _activation(report: Report) -> Iterator[RenderableType]:
     )
 
 
-def _gaps(report: Report) -> Iterator[RenderableType]:
+def _gaps(report: Report) -> Iterator[Block]:
     yield heading("What was not measured, and why")
     if not report.gaps:
         yield paragraph(
@@ -260,13 +273,13 @@ def _how_many(gap: Gap) -> str:
     return count(gap.count) if gap.count else ""
 
 
-def _cost(report: Report) -> Iterator[RenderableType]:
+def _cost(report: Report) -> Iterator[Block]:
     cost = report.cost
     beside = cost.outside
     total = spend(
         cost.total.amount + beside.amount, cost.total.unknown + beside.unknown, cost.currency
     )
-    yield heading(f"Cost: {total}")
+    yield heading(f"Cost: {total}", aside=True)
     yield paragraph(
         f"In closed ticks: {spend(cost.total.amount, cost.total.unknown, cost.currency)} over "
         f"{plural(cost.total.attempts, 'attempt')}.",
@@ -285,8 +298,8 @@ def _cost(report: Report) -> Iterator[RenderableType]:
         yield cost_table("role", cost.by_role, cost.currency)
 
 
-def _worlds(report: Report) -> Iterator[RenderableType]:
-    yield heading("Worlds")
+def _worlds(report: Report) -> Iterator[Block]:
+    yield heading("Worlds", aside=True)
     rows = [
         [
             world.world_id,
@@ -301,8 +314,8 @@ def _worlds(report: Report) -> Iterator[RenderableType]:
         for world in report.worlds
     ]
     columns = ["world", "scenario", "seed", "state", "ticks", "turns", "failed", "events"]
-    yield WorldsTable(columns, rows)
+    yield from world_rows(columns, rows)
     yield from cause_parts(report.worlds, indent=2)
     if len(report.worlds) > 1:
-        yield heading("Which worlds can be compared")
+        yield heading("Which worlds can be compared", level=3)
         yield from alike_parts(report.comparability, len(report.worlds))

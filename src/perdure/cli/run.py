@@ -29,8 +29,7 @@ from perdure.cli.overrides import (
 )
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
+    from perdure.analysis.document import Block
     from perdure.records.result import RunResult
     from perdure.records.study import Study
     from perdure.runner.notice import Said
@@ -300,7 +299,7 @@ def carry_out(
     return result.exit_status
 
 
-def _cause(result: RunResult) -> Iterator[RenderableType]:
+def _cause(result: RunResult) -> Iterator[Block]:
     from perdure.cli.tables import paragraph  # noqa: PLC0415 - heavy
 
     if result.cause:
@@ -308,7 +307,7 @@ def _cause(result: RunResult) -> Iterator[RenderableType]:
         yield paragraph(f"{result.cause}\n", indent=2)
 
 
-def _next(result: RunResult) -> Iterator[RenderableType]:
+def _next(result: RunResult) -> Iterator[Block]:
     from perdure.cli.tables import heading, verbatim  # noqa: PLC0415 - heavy
 
     yield heading("Where to go next")

@@ -6,8 +6,9 @@ There are no tables: every line folds, so that all of it can be read at forty co
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from perdure.analysis.document import Block
 from perdure.analysis.turn import Judged, Paid, Probe, Reflection, Seen, Sent, WholeTurn
 from perdure.base.money import show as money
 from perdure.base.text import a, one_line
@@ -20,10 +21,7 @@ from perdure.records.request import Message
 from perdure.records.scenario import Scoring
 from perdure.records.usage import Usage
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-Parts = Iterator["RenderableType"]
+Parts = Iterator["Block"]
 
 _HEADING_MAX = 1_000
 
@@ -68,7 +66,7 @@ def _turn(shown: Shown, turn: WholeTurn) -> Parts:
         yield folded(f"{part.event} {part.kind}", indent=2)
 
 
-def _heading(text: str) -> RenderableType:
+def _heading(text: str) -> Block:
     return folded(f"\n{one_line(text, _HEADING_MAX)}", style="bold")
 
 

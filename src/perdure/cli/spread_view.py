@@ -7,8 +7,9 @@ are not counted, or not at their end, or ran under other rungs than the rest.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from perdure.analysis.document import Block
 from perdure.analysis.prediction import Prediction
 from perdure.analysis.questions import QuestionShares
 from perdure.analysis.replicates import Between, ScenarioSeeds, SeedNote
@@ -17,9 +18,6 @@ from perdure.cli.budget_view import rungs_text
 from perdure.cli.figures import count, hundredths
 from perdure.cli.tables import fits, heading, paragraph, table
 from perdure.records.registry import WorldState
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 NAMES_MAX = 8
 
@@ -46,7 +44,7 @@ def several(seeds: Sequence[ScenarioSeeds]) -> frozenset[str]:
     return frozenset(one.scenario for one in seeds if len(one.seeds) > 1)
 
 
-def seeds_parts(seeds: Sequence[ScenarioSeeds], note: str) -> Iterator[RenderableType]:
+def seeds_parts(seeds: Sequence[ScenarioSeeds], note: str) -> Iterator[Block]:
     """Draw how many worlds each scenario with several seeds has, where they stand, which differ."""
     shown = [one for one in seeds if len(one.seeds) > 1]
     if not shown:
@@ -81,12 +79,12 @@ def spread_parts(
     *,
     wave: bool,
     predictions: Sequence[Prediction] = (),
-) -> Iterator[RenderableType]:
+) -> Iterator[Block]:
     """Draw the spread of a question's shares, by tick: at its waves, or at all other ticks."""
     rows = [row for row in question.ticks if row.wave is wave and row.scenario in scenarios]
     if not rows:
         return
-    yield heading(f"{name}: spread between seeds, in percent")
+    yield heading(f"{name}: spread between seeds, in percent", level=3)
     accuracy = {(one.scenario, one.tick): one.accuracy for one in predictions}
     places = [Place(row.scenario, str(row.tick), row.between) for row in rows]
     lines: list[Line] = []
@@ -108,7 +106,7 @@ def lines_of(place: Place, choices: Mapping[str, str]) -> Iterator[Line]:
 
 def spread_tables(
     lines: Sequence[Line], at: str, write: Callable[[float | None], str]
-) -> Iterator[RenderableType]:
+) -> Iterator[Block]:
     """Draw lines in one table if it fits on 80 columns, else in one for each scenario."""
     if not lines:
         return
@@ -124,10 +122,10 @@ def spread_tables(
         by_scenario.setdefault(scenario, []).append(cells)
     for scenario, mine in by_scenario.items():
         yield paragraph(f"\n{scenario}", indent=2)
-        yield table(columns[1:], mine, left=2)
+        yield table(columns[1:], mine, left=2, caption=scenario)
 
 
-def note_parts(places: Sequence[Place], at: str) -> Iterator[RenderableType]:
+def note_parts(places: Sequence[Place], at: str) -> Iterator[Block]:
     """Say what is to know of the seeds behind some figures, each thing once for all places."""
     said: dict[tuple[str, str], list[str]] = {}
     for place in places:

@@ -13,8 +13,7 @@ from perdure.cli.arguments import Json, RunFolder
 from perdure.cli.command import PlainCommand
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
+    from perdure.analysis.document import Block
     from perdure.analysis.standing import Standing
     from perdure.records.registry import WorldState
     from perdure.records.result import Progress
@@ -82,7 +81,7 @@ def _total(found: Standing) -> str:
     return spend(found.cost + beside.amount, found.unknown_costs + beside.unknown, found.currency)
 
 
-def _parts(found: Standing, folder: str, progress: Progress | None) -> Iterator[RenderableType]:
+def _parts(found: Standing, folder: str, progress: Progress | None) -> Iterator[Block]:
     from perdure.cli.alike_view import alike_parts  # noqa: PLC0415 - heavy
     from perdure.cli.budget_view import standing_parts  # noqa: PLC0415 - heavy
     from perdure.cli.cost_view import outside_parts  # noqa: PLC0415 - heavy
@@ -92,8 +91,8 @@ def _parts(found: Standing, folder: str, progress: Progress | None) -> Iterator[
     from perdure.cli.tables import paragraph  # noqa: PLC0415 - heavy
     from perdure.cli.worlds_table import (  # noqa: PLC0415 - heavy
         ROWS_MAX,
-        WorldsTable,
         cause_parts,
+        world_rows,
     )
 
     yield paragraph(f"{folder}: {found.state}", style="bold")
@@ -137,5 +136,5 @@ def _parts(found: Standing, folder: str, progress: Progress | None) -> Iterator[
         for world in worlds
     ]
     columns = ["world", "scenario", "seed", "state", "ticks", "turns", "failed", "spend"]
-    yield WorldsTable(columns, rows)
+    yield from world_rows(columns, rows)
     yield from cause_parts(found.worlds)

@@ -1,58 +1,50 @@
-"""Tables and headings that read the same on a terminal, in a pipe and without colour."""
+"""The blocks that views are made of, safe whatever is in them: tables, headings, paragraphs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from textwrap import wrap
-from typing import TYPE_CHECKING
 
+from perdure.analysis.document import (
+    Folded,
+    Heading,
+    Items,
+    Paragraph,
+    Style,
+    Table,
+    Title,
+    Verbatim,
+)
 from perdure.base.text import one_line, printable
-
-if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-    from rich.table import Table
 
 WIDTH_MIN = 80  # what every table is made to fit
 SCENARIO = "scenario"
 
 _GAP = 2
 _CELL_MAX = 200
-_ID_MAX = 24
 
 
 def table(
-    columns: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1, ids: int = 0
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    left: int = 1,
+    ids: int = 0,
+    caption: str = "",
 ) -> Table:
-    """Draw rows under headings. The first `left` columns are text, the others numbers.
+    """Put rows under headings. The first `left` columns are text, the others numbers.
 
     Cells are made safe, and fold onto further lines rather than lose a character. The first `ids`
     columns hold ids, which do not break unless they are very long; those under `scenario` then
     break between what varies. Headings do not break inside a word where the table can be drawn
-    without that.
+    without that. `caption` says what is in the table, where there are captions.
     """
-    from rich.box import SIMPLE_HEAD  # noqa: PLC0415 - rich is heavy
-    from rich.table import Table  # noqa: PLC0415 - rich is heavy
-    from rich.text import Text  # noqa: PLC0415 - rich is heavy
-
-    from perdure.cli.scenario_text import ScenarioText  # noqa: PLC0415 - rich is heavy
-
-    drawn = Table(
-        box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold"
+    return Table(
+        columns=tuple(columns),
+        rows=tuple(tuple(one_line(cell, _CELL_MAX) for cell in row) for row in rows),
+        left=left,
+        ids=ids,
+        caption=one_line(caption),
     )
-    rows = [[one_line(cell, _CELL_MAX) for cell in row] for row in rows]
-    whole = fits(columns, [])
-    for place, name in enumerate(columns):
-        drawn.add_column(
-            Text(name),
-            min_width=_longest(name) if whole else None,
-            justify="left" if place < left else "right",
-            overflow="fold",
-            no_wrap=place < ids and all(len(row[place]) <= _ID_MAX for row in rows),
-        )
-    kinds = [ScenarioText if name == SCENARIO else Text for name in columns]
-    for row in rows:
-        drawn.add_row(*(kind(cell) for kind, cell in zip(kinds, row, strict=True)))
-    return drawn
 
 
 def fits(
@@ -66,74 +58,54 @@ def fits(
 
     The cells of the first `whole` columns must not break between words either.
     """
-    widths = [_longest(name) for name in columns]
+    return width_of(columns, rows, whole=whole) <= width
+
+
+def width_of(columns: Sequence[str], rows: Iterable[Sequence[str]], *, whole: int = 0) -> int:
+    """Give the least width on which no word of a table breaks; see `fits`."""
+    widths = [longest(name) for name in columns]
     for row in rows:
-        cells = [len(cell) if n < whole else _longest(cell) for n, cell in enumerate(row)]
+        cells = [len(cell) if n < whole else longest(cell) for n, cell in enumerate(row)]
         widths = [max(pair) for pair in zip(widths, cells, strict=True)]
-    return sum(widths) + _GAP * (len(widths) - 1) <= width
+    return sum(widths) + _GAP * (len(widths) - 1)
 
 
-def _longest(text: str) -> int:
+def longest(text: str) -> int:
     """Measure the longest word; a figure and its unit are one."""
     whole = text.replace(" %", "_%")
     return max(map(len, whole.split()), default=0)
 
 
-def heading(text: str) -> RenderableType:
-    """Draw a heading with an empty line above."""
-    from rich.text import Text  # noqa: PLC0415 - rich is heavy
-
-    return Text(f"\n{one_line(text)}", style="bold")
+def title(text: str) -> Title:
+    """Say what all of it is."""
+    return Title(text=printable(text))
 
 
-def paragraph(text: str, *, style: str = "", indent: int = 0) -> Paragraph:
-    """Draw a paragraph, safe and wrapped to the width."""
-    return Paragraph(text, style=style, indent=indent, wrapped=True)
+def heading(text: str, *, level: int = 2, quiet: bool = False, aside: bool = False) -> Heading:
+    """Begin a section, with an empty line above. Only a page shows a `quiet` one."""
+    return Heading(text=one_line(text), level=level, quiet=quiet, aside=aside)
 
 
-def verbatim(text: str) -> Paragraph:
-    """Draw lines that are never broken, such as a command to copy."""
-    return Paragraph(text, style="", indent=0, wrapped=False)
+def paragraph(text: str, *, style: Style = "", indent: int = 0) -> Paragraph:
+    """Make a paragraph, safe and wrapped to the width."""
+    return Paragraph(text=printable(text), style=style, indent=indent)
 
 
-def folded(text: str, *, style: str = "", indent: int = 0) -> RenderableType:
-    """Draw lines, safe, each folded at the edge: nothing of them is lost, cut or runs past it."""
-    from rich.padding import Padding  # noqa: PLC0415 - rich is heavy
-    from rich.text import Text  # noqa: PLC0415 - rich is heavy
-
-    drawn = Text(printable(text), style=style, overflow="fold")
-    return Padding(drawn, (0, 0, 0, indent))
+def items(texts: Iterable[str]) -> Items:
+    """Put sentences beside each other, each a paragraph of its own."""
+    return Items(texts=tuple(map(printable, texts)))
 
 
-class Paragraph:
-    """Text that wraps between words only, so that a long path can still be copied whole."""
+def verbatim(text: str) -> Verbatim:
+    """Keep lines as they are, never broken, such as a command to copy."""
+    return Verbatim(text=printable(text))
 
-    def __init__(self, text: str, *, style: str, indent: int, wrapped: bool) -> None:
-        self._lines = printable(text).split("\n")
-        self._style = style
-        self._indent = " " * indent
-        self._wrapped = wrapped
 
-    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> RenderResult:
-        from rich.segment import Segment  # noqa: PLC0415 - rich is heavy
-        from rich.style import Style  # noqa: PLC0415 - rich is heavy
-
-        style = Style.parse(self._style) if self._style else None
-        for line in self._lines:
-            start = self._indent + line[: len(line) - len(line.lstrip())]
-            wrapped = wrap(
-                line.lstrip(),
-                width=options.max_width if self._wrapped else len(line) + 1,
-                initial_indent=start,
-                subsequent_indent=start,
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
-            for piece in wrapped or [""]:
-                yield Segment(piece, style)
-                yield Segment.line()
+def folded(text: str, *, style: Style = "", indent: int = 0) -> Folded:
+    """Make lines, safe, each folded at the edge: nothing of them is lost, cut or runs past it."""
+    return Folded(text=printable(text), style=style, indent=indent)
 
 
 def digests(pairs: Iterable[tuple[str, str]]) -> Table:
-    """Draw each world's digest whole: 12 and 64 characters fit on 80 columns."""
+    """List each world's digest whole: 12 and 64 characters fit on 80 columns."""
     return table(["world", "digest"], pairs, left=2, ids=1)

@@ -12,8 +12,7 @@ from perdure.cli.arguments import Json, RunFolder
 from perdure.cli.command import PlainCommand
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
+    from perdure.analysis.document import Block
     from perdure.trace.verify import RunReport
 
 HELP = """\
@@ -68,7 +67,7 @@ def verify(folder: RunFolder, *, json: Json = False) -> int:
     return EXIT_DONE if report.is_sound else EXIT_STORAGE
 
 
-def _parts(report: RunReport, folder: str, *, held: bool) -> Iterator[RenderableType]:
+def _parts(report: RunReport, folder: str, *, held: bool) -> Iterator[Block]:
     from perdure.cli.cost_view import lost_journal  # noqa: PLC0415 - heavy
     from perdure.cli.figures import count, plural  # noqa: PLC0415 - heavy
     from perdure.cli.tables import digests, paragraph, table  # noqa: PLC0415 - heavy

@@ -1,0 +1,261 @@
+"""What of a report is drawn: shares over ticks, changes and differences, predicted against real.
+
+Where there are more scenarios or choices than can be told apart by eye, there is no picture of all
+of them, and the tables have them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from perdure.analysis.change import Change
+from perdure.analysis.difference import Difference
+from perdure.analysis.plot import Mark, Panel, Plot, PlotKind, Series
+from perdure.analysis.prediction import GroupFit, Prediction
+from perdure.analysis.questions import ClaimShares, QuestionShares, TickShares
+from perdure.analysis.replicates import Between
+from perdure.analysis.shares import Share
+from perdure.analysis.spread import Spread
+from perdure.cli.figures import percent, points
+
+SCENARIOS_MAX = 6
+CHOICES_MAX = 4
+_ROWS_MAX = 16
+_TWO = 2
+
+_Write = Callable[[float | None], str]
+
+
+def share_plots(
+    question: QuestionShares,
+    name: str,
+    *,
+    wave: bool,
+    predictions: Sequence[Prediction] = (),
+) -> Iterator[Plot]:
+    """Draw the shares of a question over its waves, or over its other ticks."""
+    rows = [row for row in question.ticks if row.wave is wave]
+    scenarios = list(dict.fromkeys(row.scenario for row in rows))
+    if len({row.tick for row in rows}) < _TWO or len(scenarios) > SCENARIOS_MAX:
+        return
+    chosen = _chosen(question.choices, rows)
+    real = {one.choice: one.share for one in predictions[0].overall.real} if predictions else {}
+    panels = [
+        Panel(
+            title=question.choices[choice],
+            series=tuple(
+                Series(
+                    name=scenario,
+                    marks=tuple(_tick(row, choice) for row in rows if row.scenario == scenario),
+                )
+                for scenario in scenarios
+            ),
+            real=real.get(choice),
+            real_text=percent(real.get(choice)),
+        )
+        for choice in chosen
+    ]
+    yield Plot(
+        kind=PlotKind.LINES,
+        title=f"{name}: shares by tick",
+        panels=tuple(panels),
+        note=_note(question.choices, chosen, [row.between for row in rows]),
+    )
+
+
+def claim_plots(question: QuestionShares, claims: Sequence[ClaimShares]) -> Iterator[Plot]:
+    """Draw the shares of one choice by the claim that was shown."""
+    scenarios = list(dict.fromkeys(one.scenario for one in claims))
+    if len(scenarios) > SCENARIOS_MAX or len(claims) > len(scenarios) * _ROWS_MAX:
+        return
+    chosen = _chosen(question.choices, claims)[:1]
+    label = question.choices[chosen[0]]
+    panels = [
+        Panel(
+            title=scenario,
+            series=(
+                Series(
+                    name="",
+                    marks=tuple(
+                        _claim(one, chosen[0]) for one in claims if one.scenario == scenario
+                    ),
+                ),
+            ),
+        )
+        for scenario in scenarios
+    ]
+    yield Plot(
+        kind=PlotKind.BARS,
+        title=f"{question.id}: share of {label} by claim shown",
+        panels=tuple(panels),
+        note=_note(question.choices, chosen, [one.between for one in claims]),
+    )
+
+
+def change_plots(
+    changes: Sequence[Change], name: str, choices: Mapping[str, str]
+) -> Iterator[Plot]:
+    """Draw how far the shares of each scenario moved from its first wave to its last."""
+    rows = [(one.scenario, one) for one in changes]
+    yield from _moved(rows, f"{name}: change from first to last wave", choices)
+
+
+def difference_plots(
+    differences: Sequence[Difference], name: str, choices: Mapping[str, str]
+) -> Iterator[Plot]:
+    """Draw how far the shares of scenarios are from those of one of them."""
+    if not differences:
+        return
+    rows = [(f"{one.scenario}, tick {one.tick}", one) for one in differences]
+    yield from _moved(rows, f"{name}: difference from {differences[0].reference}", choices)
+
+
+def group_plots(prediction: Prediction, name: str, choices: Mapping[str, str]) -> Iterator[Plot]:
+    """Draw what was predicted for each group of people beside what is real."""
+    groups = [("everyone", prediction.overall)]
+    groups.extend((group.label, group) for group in prediction.groups)
+    if len(groups) > _ROWS_MAX:
+        return
+    chosen = _most(choices, {one.choice: one.count for one in prediction.overall.real})
+    panels = [
+        Panel(
+            title=choices[choice],
+            series=(
+                Series(name="", marks=tuple(_pair(label, fit, choice) for label, fit in groups)),
+            ),
+        )
+        for choice in chosen
+    ]
+    yield Plot(
+        kind=PlotKind.DOTS,
+        title=f"{name}: predicted and real, {prediction.scenario}, tick {prediction.tick}",
+        panels=tuple(panels),
+        note=_left_out(choices, chosen),
+    )
+
+
+def _moved(
+    rows: Sequence[tuple[str, Change | Difference]], title: str, choices: Mapping[str, str]
+) -> Iterator[Plot]:
+    measured = [
+        (label, moved)
+        for label, moved in rows
+        if any(one.seeds for one in moved.between.spreads.values())
+    ]
+    if not measured or len(measured) > _ROWS_MAX:
+        return
+    chosen = _most(choices, _reach(choices, measured))
+    panels = [
+        Panel(
+            title=choices[choice],
+            series=(
+                Series(
+                    name="",
+                    marks=tuple(_shift(label, moved, choice) for label, moved in measured),
+                ),
+            ),
+        )
+        for choice in chosen
+    ]
+    yield Plot(
+        kind=PlotKind.BARS,
+        title=f"{title}, in percentage points",
+        panels=tuple(panels),
+        unit="points",
+        note=_note(choices, chosen, [moved.between for _, moved in measured]),
+    )
+
+
+def _reach(
+    choices: Mapping[str, str], rows: Sequence[tuple[str, Change | Difference]]
+) -> dict[str, float]:
+    return {
+        choice: max(abs(moved.between.spreads[choice].mean or 0.0) for _, moved in rows)
+        for choice in choices
+    }
+
+
+def _chosen(
+    choices: Mapping[str, str], rows: Sequence[TickShares] | Sequence[ClaimShares]
+) -> list[str]:
+    counts = dict.fromkeys(choices, 0)
+    for row in rows:
+        for share in row.shares:
+            counts[share.choice] += share.count
+    return _most(choices, counts)
+
+
+def _most(choices: Mapping[str, str], weight: Mapping[str, float]) -> list[str]:
+    """Choose what is drawn, in its order: the first of two, for the other mirrors it."""
+    if len(choices) <= _TWO:
+        return list(choices)[:1]
+    ranked = sorted(choices, key=lambda choice: -weight.get(choice, 0))[:CHOICES_MAX]
+    return [choice for choice in choices if choice in ranked]
+
+
+def _note(choices: Mapping[str, str], chosen: Sequence[str], found: Sequence[Between]) -> str:
+    spreads = [one for over in found for one in over.spreads.values()]
+    parts = []
+    if any(one.low is not None for one in spreads):
+        parts.append("Whiskers and bands: 95 % interval of the mean over seeds.")
+    if any(one.seeds > 1 for one in spreads):
+        parts.append("Small dots: each seed.")
+    return " ".join([*parts, *filter(None, [_left_out(choices, chosen)])])
+
+
+def _left_out(choices: Mapping[str, str], chosen: Sequence[str]) -> str:
+    if len(choices) == _TWO:
+        other = next(label for choice, label in choices.items() if choice not in chosen)
+        return f"{other} is the mirror image."
+    if left := len(choices) - len(chosen):
+        return f"{left} of {len(choices)} choices are in the tables alone."
+    return ""
+
+
+def _mark(
+    spread: Spread,
+    each: Sequence[float | None],
+    *,
+    label: str = "",
+    at: float = 0.0,
+    pooled: float | None = None,
+    write: _Write = percent,
+) -> Mark:
+    """Mark a mean over seeds with its interval; or what was pooled, of one seed."""
+    value = spread.mean if spread.seeds > 1 or pooled is None else pooled
+    bounds = f" ({write(spread.low)} to {write(spread.high)})" if spread.low is not None else ""
+    return Mark(
+        value=value,
+        text=f"{write(value)}{bounds}",
+        label=label,
+        at=at,
+        low=spread.low,
+        high=spread.high,
+        each=tuple(one for one in each if one is not None) if spread.seeds > 1 else (),
+    )
+
+
+def _tick(row: TickShares, choice: str) -> Mark:
+    each = [one.shares[choice] for one in row.by_seed]
+    pooled = _share(row.shares, choice)
+    return _mark(row.between.spreads[choice], each, at=row.tick, pooled=pooled)
+
+
+def _claim(row: ClaimShares, choice: str) -> Mark:
+    each = [one.shares[choice] for one in row.by_seed]
+    pooled = _share(row.shares, choice)
+    return _mark(row.between.spreads[choice], each, label=row.claim, pooled=pooled)
+
+
+def _shift(label: str, moved: Change | Difference, choice: str) -> Mark:
+    each = [seed.change.get(choice) for seed in moved.seeds]
+    return _mark(moved.between.spreads[choice], each, label=label, write=points)
+
+
+def _pair(label: str, group: GroupFit, choice: str) -> Mark:
+    value, real = _share(group.predicted, choice), _share(group.real, choice)
+    return Mark(value=value, real=real, label=label, text=f"{percent(value)}, real {percent(real)}")
+
+
+def _share(shares: Sequence[Share], choice: str) -> float | None:
+    return next((one.share for one in shares if one.choice == choice), None)

@@ -92,13 +92,16 @@ WORDS = (
 
 @pytest.mark.parametrize("answer", NUMBERS)
 def test_only_a_number_is_numeric(answer: str) -> None:
+    """Only a number is numeric."""
     assert is_numeric(answer)
 
 
 @pytest.mark.parametrize("answer", WORDS)
 def test_words_are_words(answer: str) -> None:
+    """Words are words."""
     assert not is_numeric(answer)
 
 
 def test_what_no_person_writes_is_read_to_a_limit() -> None:
+    """What no person writes is read to a limit."""
     assert is_numeric("4 " * 1_000_000)

@@ -16,27 +16,31 @@ _DIGITS = re.compile(r"\d+(?:st|nd|rd|th)?")
 _APOSTROPHES = re.compile("[\u2018\u2019\u02bc\u00b4\u2032]")
 _STARS = frozenset("\u2605\u2606\u2b50\U0001f31f")
 
-_NUMBERS = frozenset(
+_NUMBER_WORDS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
     "sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety "
     "hundred first second third fourth fifth sixth seventh eighth ninth tenth "
-    "ii iii iv v vi vii viii ix x".split()
+    "ii iii iv v vi vii viii ix x"
 )
 # What may lead to a rating or follow it, and says nothing by itself.
-_FRAME = frozenset(
+_FRAME_WORDS = (
     "i i'd i'll i'm id im me it it's its that's that this there's there here's here is be would "
     "will was my the a an of on in at to from as for out and or with between about around roughly "
     "approximately nearly almost probably maybe perhaps definitely honestly just only like lean "
     "leaning toward towards guess think feel believe "
     "say give choose pick select put go rate score mark answer respond "
     "solid strong point points star stars number option choice half percent percentage per cent "
-    "overall hmm um uh well okay ok so".split()
+    "overall hmm um uh well okay ok so"
 )
 # What speaks of a scale outright. With one of these, "one" is a number and no pronoun.
-_SCALE = frozenset(
+_SCALE_WORDS = (
     "scale rating rate rated score scored point points star stars number out say give percent "
-    "likelihood chance probability intent intention interest level".split()
+    "likelihood chance probability intent intention interest level"
 )
+
+_NUMBERS = frozenset(_NUMBER_WORDS.split())
+_SCALE = frozenset(_SCALE_WORDS.split())
+_FRAME = _SCALE | frozenset(_FRAME_WORDS.split())
 
 
 def is_numeric(answer: str) -> bool:
@@ -48,7 +52,7 @@ def is_numeric(answer: str) -> bool:
     tokens = _TOKEN.findall(text)
     numbers = [token for token in tokens if _is_number(token)]
     rest = {token for token in tokens if not _is_number(token)}
-    if not rest <= _FRAME | _SCALE:
+    if not rest <= _FRAME:
         return False
     if not numbers:
         return not rest and not _STARS.isdisjoint(text)

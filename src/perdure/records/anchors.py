@@ -1,4 +1,4 @@
-"""Anchors: what the points of a scale sound like, and whether a model of vectors tells them apart."""
+"""Anchors: what the points of a scale sound like, and what a check of them found."""
 
 from __future__ import annotations
 
@@ -28,12 +28,13 @@ class LadderAnswer(Record):
     """What became of one answer of a ladder.
 
     `similarities` are (1 + cosine) / 2 by set and point, to 12 decimals. `scores` are its mean
-    points, 1 for the lowest, by set; `score` is that of all sets together.
+    points, 1 for the lowest, by set, absent by a set to whose points it is equally near; `score` is
+    that of all sets together, absent if one of them is.
     """
 
     similarities: tuple[tuple[float, ...], ...]
-    scores: tuple[float, ...]
-    score: float
+    scores: tuple[float | None, ...]
+    score: float | None
 
 
 class AnchorCheck(Record):
@@ -41,10 +42,12 @@ class AnchorCheck(Record):
 
     `anchors_hash` is of exactly the anchors that were checked. `provider`, `model` and
     `file_sha256` are the model's pin. `steps` has the answers of each step of the ladder, from low
-    to high, and `step_scores` the mean of their scores. `graded` is Spearman's rank correlation of
-    step and score; `stable` the mean correlation of the scores between every two sets. Either is
-    absent where all ranks are equal. `failed` has a sentence for everything that speaks against the
-    anchors.
+    to high, and `step_scores` the mean of their scores. `spread` is how far the highest of these is
+    above the lowest, `apart` how far the shares of any two answers differ at most (0 to 1: what
+    would have to move to make them equal). `graded` is Spearman's rank correlation of step and
+    score; `stable` the mean correlation of the scores between every two sets. A figure is absent
+    where a score is, and a correlation also where all ranks are equal. `failed` has a sentence for
+    everything that speaks against the anchors.
     """
 
     anchors_hash: str
@@ -54,7 +57,9 @@ class AnchorCheck(Record):
     model: str
     file_sha256: str = ""
     steps: tuple[tuple[LadderAnswer, ...], ...] = ()
-    step_scores: tuple[float, ...] = ()
+    step_scores: tuple[float | None, ...] = ()
+    spread: float | None = None
+    apart: float | None = None
     graded: float | None = None
     stable: float | None = None
     failed: tuple[str, ...] = ()

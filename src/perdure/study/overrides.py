@@ -23,6 +23,7 @@ from perdure.study.read_models import (
     LOCAL_MODEL,
     LOCAL_SHA256,
     floating,
+    gives_only_vectors,
     serves_only_vectors,
 )
 
@@ -113,12 +114,19 @@ def _named(models: dict[str, ModelSpec], roles: dict[str, str], name: str) -> Mo
                 f"--model {quoted(name)} is a baseline without a rule.",
                 remedy="Write `rule:` in the study, or choose a model that speaks.",
             )
+        if gives_only_vectors(models[name].pin):
+            raise UsageError(
+                f"--model {quoted(name)} gives vectors and does not speak.",
+                remedy="Choose a model that speaks.",
+            )
         return models[name]
     # A model for vectors is none that could have been meant to speak.
     of_provider = [
         spec
         for key, spec in models.items()
-        if spec.pin.provider == name and not serves_only_vectors(key, roles)
+        if spec.pin.provider == name
+        and not serves_only_vectors(key, roles)
+        and not gives_only_vectors(spec.pin)
     ]
     if len(of_provider) == 1:
         return of_provider[0]

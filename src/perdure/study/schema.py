@@ -981,8 +981,8 @@ TIER_B = Field("tier_b", Name(), "The model for reflections.", default="the same
 EMBED = Field(
     "embed",
     Name(),
-    "The model that gives texts their vectors: an `http` model with its address, or a `baseline`, "
-    "which needs no rule for it (see [above](#vectors)).",
+    "The model that gives texts their vectors: an `http` model with its address, the `local` one "
+    "that is made for it, or a `baseline`, which needs no rule for it (see [above](#vectors)).",
     otherwise="",
     default="no vectors",
 )

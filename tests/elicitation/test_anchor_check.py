@@ -154,7 +154,7 @@ def test_a_receipt_reads_back_as_it_was_written() -> None:
 def test_without_a_receipt_the_command_is_named() -> None:
     """Without a receipt the command is named."""
     ((what, remedy),) = anchor_problems("intent", ANCHORS, None, PIN, COMMAND)
-    assert "never checked" in what
+    assert "no receipt" in what
     assert COMMAND in remedy
 
 

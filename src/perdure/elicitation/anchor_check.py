@@ -85,7 +85,8 @@ def anchor_problems(
     """
     again = f"Run: {command}"
     if found is None:
-        return [(f"The anchors {name!r} were never checked: no receipt is beside them.", again)]
+        wrong = f"The anchors {name!r} are not known to pass a check: no receipt can be read."
+        return [(wrong, again)]
     problems = []
     if found.anchors_hash != hash_hex(anchors):
         problems.append((f"The anchors {name!r} were edited since they were checked.", again))

@@ -14,10 +14,11 @@ from perdure.elicitation.anchor_check import judged
 from perdure.records.anchors import AnchorCheck, Anchors
 from perdure.records.scenario import ModelPin
 from perdure.records.study import Study
+from perdure.study.anchor_receipts import receipt_of
 from perdure.study.findings import Findings
 from perdure.study.identity import inputs_of
 from perdure.study.load import Examined, examine, load
-from perdure.study.read_anchors import load_anchors, parse_anchors, receipt_of
+from perdure.study.read_anchors import load_anchors, parse_anchors
 
 GOOD = """\
 construct: intent

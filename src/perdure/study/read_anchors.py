@@ -1,29 +1,22 @@
-"""Reads the anchors of a study from files of their own, and the receipts of their checks.
-
-A receipt stands beside the file that was checked: `intent-1.check.json` beside `intent-1.yaml`.
-"""
+"""Reads the anchors of a study from files of their own, with the receipts of their checks."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
-
-import msgspec
+from pathlib import Path
 
 from perdure.base.errors import InvalidStudyError
 from perdure.base.text import normalise, one_line
 from perdure.records.anchors import AnchorCheck, Anchors
 from perdure.study import files, schema
+from perdure.study.anchor_receipts import read_receipt
 from perdure.study.findings import Findings, quoted
 from perdure.study.kinds import Named, Spot
 from perdure.study.nodes import Table
 from perdure.study.section import Section
 from perdure.study.yaml_reader import BYTES_MAX, read_yaml
-
-_RECEIPT_BYTES_MAX = 1 << 24
-_RECEIPT = ".check.json"
 
 
 @dataclass(frozen=True)
@@ -69,7 +62,10 @@ def read_all(
             )
             found.add(entry.line, wrong, f"Write `{anchors.construct}:` before it.")
         read[entry.key] = AnchorsAsRead(
-            file=entry.value, line=entry.line, anchors=anchors, check=_receipt(folder, entry.value)
+            file=entry.value,
+            line=entry.line,
+            anchors=anchors,
+            check=read_receipt(folder, entry.value),
         )
     return read
 
@@ -91,11 +87,6 @@ def load_anchors(path: Path) -> Anchors:
     if anchors is None or found:
         raise InvalidStudyError(found.listed())
     return anchors
-
-
-def receipt_of(path: Path) -> Path:
-    """Give the place of the receipt for a file of anchors."""
-    return path.with_name(path.stem + _RECEIPT)
 
 
 def parse_anchors(data: bytes, found: Findings) -> Anchors | None:
@@ -161,13 +152,3 @@ def _check_sizes(section: Section, points: int) -> None:
 
 def _texts(parts: Iterable[Spot[tuple[Spot[str], ...]]]) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(text.value for text in part.value) for part in parts)
-
-
-def _receipt(folder: Path, file: str) -> AnchorCheck | None:
-    """Read the receipt beside a file of anchors; None if there is none that can be read."""
-    place = str(receipt_of(Path(PurePosixPath(file))).as_posix())
-    try:
-        with files.open_inside(folder, place, _RECEIPT_BYTES_MAX) as opened:
-            return msgspec.json.decode(opened.read(), type=AnchorCheck)
-    except (files.RefusedFileError, OSError, msgspec.MsgspecError):
-        return None

@@ -249,9 +249,36 @@ roles: {{tier_a: speaks, embed: words}}
 - **An `http` model** is asked at `/embeddings` below its `base_url`. Its address and its `key_env`
   are in the study: flags such as `--base-url` are for the models that speak. Write its price with
   `output: 0`, or leave it out where the address tells it.
-- **A `local` model** gives no vectors, and is refused.
+- **The `local` model `all-minilm-l6-v2-int8`** knows what words mean, in English, on this machine
+  and for nothing; it does not speak. It needs an extra (`perdure[embed]`), and where something is
+  missing, the error is the line that fetches it. Any other `local` model gives no vectors, and is
+  refused.
 - `--model` leaves `embed` as it is. A model that serves `embed` alone is not what `--model http` or
   `--model baseline` means.
+
+## Anchors
+
+An answer in free words can be scored for a construct, such as the intention to buy, by how near it
+is to *anchors*: statements of what each point of a scale sounds like. They are in a file of their
+own, which the study names: `anchors: {{intent: anchors/intent-1.yaml}}`.
+
+```yaml
+construct: intent
+version: 1
+points: [no, perhaps, yes]
+sets:
+  - [I would never buy it., I might buy it., I would certainly buy it.]
+  - [I have no interest in it., I am of two minds about it., I am eager to have it.]
+ladder:
+  - [Not for me.]
+  - ["Hard to say, I would have to see it."]
+  - ["Yes, where can I get one?"]
+```
+
+`perdure anchors check` embeds them with the study's model of vectors and says whether the anchors
+put the answers of `ladder` in their order. It writes a receipt beside the file
+(`intent-1.check.json`), for exactly these anchors and this model. See
+[scoring](scoring.md#by-similarity) for the formula, and for what a check does not show.
 
 ## Keys
 """

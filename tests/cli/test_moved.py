@@ -43,6 +43,14 @@ HELPER = "SHIFT = 1\n"
 # What answers here is a rule, which has none; `tests/runner/test_process.py` moves one.
 NO_PRICE = {"prices"}
 STUDY = SAMPLE.replace("  s1:\n", "  s1:\n    world: town:Town\n") + "files: [shocks.csv]\n"
+STUDY += "anchors: {intent: intent.yaml}\n"
+ANCHORS = """\
+construct: intent
+version: 1
+points: [no, yes]
+sets: [[I would not go., I would go.], [I stay., I set out.]]
+ladder: [[Never.], [Gladly.]]
+"""
 # How many ticks of each world were closed when the run was killed.
 CLOSED = {"s1@1": 3, "s1@2": 2, "s2@1": 1}
 
@@ -100,13 +108,21 @@ CASES = {
         "text: Is it so?",
         ("[agree].text was 'Do you agree?' and is 'Is it so?'",),
     ),
-    "anchors": Case(
+    "a choice's alias": Case(
         "questions",
         "study.yaml",
         "aliases: [Annie]",
         "aliases: [Anna]",
         ("[vote].choices[a].aliases was Annie and is Anna",),
     ),
+    "anchors": Case(
+        "anchors",
+        "intent.yaml",
+        "I would go.",
+        "I would come.",
+        ("intent.sets[0] was I would not go., I would go.",),
+    ),
+    "no anchors": Case("anchors", "study.yaml", "anchors: {", "# {", ("intent is gone",)),
     "pins": Case(
         "pins",
         "study.yaml",
@@ -223,6 +239,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "people.csv").write_text(PEOPLE)
     (folder / "town.py").write_text(TOWN)
     (folder / "helper.py").write_text(HELPER)
+    (folder / "intent.yaml").write_text(ANCHORS)
     (folder / "shocks.csv").write_text("tick,news\n1,rain\n")
     kill_each(folder / "study.yaml", folder / "run", CLOSED)
     return folder

@@ -16,11 +16,19 @@ import pytest
 from tests.support.real_server import why_not_local
 
 from perdure.base import canonical
+from perdure.base.errors import UsageError
 from perdure.base.text import storable
 from perdure.inference.baseline import BaselineProvider
 from perdure.inference.http import HttpProvider, HttpSettings
-from perdure.inference.local import LocalProvider, LocalSettings, check_local
+from perdure.inference.local import (
+    LocalProvider,
+    LocalSettings,
+    LocalVectorProvider,
+    check_local,
+    check_vectors,
+)
 from perdure.inference.local.batch import Batch
+from perdure.inference.local.onnx_vectors import OnnxVectors
 from perdure.inference.local.openvino_batch import OpenVinoBatch
 from perdure.inference.provider import Provider
 from perdure.inference.scripted import ScriptedProvider
@@ -78,12 +86,29 @@ def on_this_machine() -> Iterator[Provider]:
     yield LocalProvider(LOCAL, batch=weights_in_memory)
 
 
+@functools.cache
+def vectors_in_memory() -> OnnxVectors:
+    """Load the local model of vectors once for all tests."""
+    return OnnxVectors(check_vectors())
+
+
+@contextlib.contextmanager
+def vectors_on_this_machine() -> Iterator[Provider]:
+    """Run a model of vectors here, if its files are installed."""
+    try:
+        check_vectors()
+    except UsageError as fault:
+        pytest.skip(str(fault))
+    yield LocalVectorProvider(load=vectors_in_memory)
+
+
 LOCAL = LocalSettings(prompt_tokens_max=512, cache_tokens=8_192)
 PROVIDERS: dict[str, Callable[[], AbstractContextManager[Provider]]] = {
     "scripted": scripted,
     "http": over_http,
     "baseline": by_rule,
     "local": on_this_machine,
+    "local vectors": vectors_on_this_machine,
 }
 CHOICES = (Choice(id="a", label="Ann"), Choice(id="b", label="Bo"))
 REQUEST = ChatRequest(
@@ -101,6 +126,17 @@ REQUEST = ChatRequest(
         question=Question(id="vote", text="Whom do you choose?", choices=CHOICES),
     ),
 )
+
+
+EMBED_REQUEST = EmbedRequest(role="embed", texts=("one", "two", "one"))
+
+
+async def answer(provider: Provider) -> Reply | Vectors | Failure:
+    """Ask for what a provider is made for: words, or else vectors."""
+    said = await provider.chat(REQUEST, 30.0)
+    if isinstance(said, Failure) and said.cause is FailureCause.UNSUPPORTED:
+        return await provider.embed(EMBED_REQUEST, 30.0)
+    return said
 
 
 @pytest.fixture(params=PROVIDERS)
@@ -142,18 +178,17 @@ def test_it_answers_in_words_that_can_be_stored(provider: Provider) -> None:
 def test_it_answers_many_at_once_and_each_in_full(provider: Provider) -> None:
     """Calls that overlap do not disturb each other."""
 
-    async def many() -> list[Reply | Failure]:
-        return await asyncio.gather(*(provider.chat(REQUEST, 30.0) for _ in range(8)))
+    async def many() -> list[Reply | Vectors | Failure]:
+        return await asyncio.gather(*(answer(provider) for _ in range(8)))
 
     outcomes = opened(provider, many)
     assert len(outcomes) == 8
-    assert all(isinstance(outcome, Reply) for outcome in outcomes)
+    assert all(isinstance(outcome, Reply | Vectors) for outcome in outcomes)
 
 
 def test_it_embeds_or_says_that_it_does_not(provider: Provider) -> None:
     """A provider gives a vector per text, in order and of one length, or is not made for it."""
-    request = EmbedRequest(role="embed", texts=("one", "two", "one"))
-    outcome = opened(provider, lambda: provider.embed(request, 30.0))
+    outcome = opened(provider, lambda: provider.embed(EMBED_REQUEST, 30.0))
     if isinstance(outcome, Failure):
         assert outcome.cause is FailureCause.UNSUPPORTED
     else:
@@ -166,12 +201,12 @@ def test_it_embeds_or_says_that_it_does_not(provider: Provider) -> None:
 def test_a_call_that_is_cancelled_leaves_the_next_ones_alone(provider: Provider) -> None:
     """After a cancelled call the provider answers as if there had been none."""
 
-    async def cancel_one() -> Reply | Failure:
-        task = asyncio.ensure_future(provider.chat(REQUEST, 30.0))
+    async def cancel_one() -> Reply | Vectors | Failure:
+        task = asyncio.ensure_future(answer(provider))
         await asyncio.sleep(0)
         task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await task
-        return await provider.chat(REQUEST, 30.0)
+        return await answer(provider)
 
-    assert isinstance(opened(provider, cancel_one), Reply)
+    assert isinstance(opened(provider, cancel_one), Reply | Vectors)

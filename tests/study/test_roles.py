@@ -125,7 +125,7 @@ def test_everything_that_is_wrong_is_said_at_once(write: Writer, sample: str) ->
     said = [(lines[problem.line - 1].strip(), problem.wrong) for problem in caught.value.problems]
     assert [wrong for _, wrong in said] == [
         "The model `bseline` is not among the models.",
-        "`models.here` gives no vectors: the provider `local` only speaks.",
+        "`models.here` gives no vectors: a local model of that name only speaks.",
         "`models.spare` is a baseline without a rule.",
         "`models.baseline.rule.reactions.tie` is `x`.",
         "The key `answr` in `models.baseline.rule.reactions` is not known.",

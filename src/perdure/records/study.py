@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from perdure.records.anchors import Anchors
 from perdure.records.budget import Budget
 from perdure.records.persona import Ontology
 from perdure.records.record import Record
@@ -162,7 +163,8 @@ class Study(Record):
     """One investigation: who is asked, what they live through, which model speaks for them.
 
     At most `live` worlds are live at once, side by side; 0 leaves that to their order. `files` are
-    the data files that its own worlds and agents read, relative to its folder.
+    the data files that its own worlds and agents read, relative to its folder. `anchors` are those
+    that answers are scored by, each by its construct.
     """
 
     format: int
@@ -183,3 +185,4 @@ class Study(Record):
     live: int = 0
     budget: Budget = Budget()
     files: tuple[str, ...] = ()
+    anchors: dict[str, Anchors] = {}

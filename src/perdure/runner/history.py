@@ -185,7 +185,7 @@ def _moved_inputs(
     people = config.population
     asked = Asked(config.study, people.personas, config.held_out.values, people.graph)
     was = hashes_in_force(reader.entry, log)
-    now = {"graph": "", **input_hashes(config.study, people, config.held_out)}
+    now = {"graph": "", "anchors": "", **input_hashes(config.study, people, config.held_out)}
     if was.get("population") != now["population"] and holds_out_the_same(then(), asked):
         # Of other people other values are held out: that is no second thing that moved.
         now["held_out"] = was.get("held_out", "")

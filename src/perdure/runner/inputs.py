@@ -56,6 +56,8 @@ def what_moved(then: Asked, now: Asked, name: str) -> Iterable[str]:
     was, found = inputs_of(then.study).get(name), inputs_of(now.study).get(name)
     if name == "scenarios":
         was, found = _by_part(then.study), _by_part(now.study)
+    if name == "anchors":
+        was, found = was or {}, found or {}
     if name == "prices":
         was, found = _in_units(was), _in_units(found)
     return differences(was, found)

@@ -31,6 +31,7 @@ NEVER: dict[str, str] = {
     "pins": "",
     "prices": "",
     "agent": "",
+    "anchors": "",
     "settings": "",
     "plugins": "",
     "files": "",

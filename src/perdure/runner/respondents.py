@@ -16,6 +16,7 @@ from perdure.inference.provider import Provider
 from perdure.inference.retry import RetryPolicy
 from perdure.records.study import Endpoint, ModelSpec
 from perdure.study.pricing import price_of
+from perdure.study.read_models import gives_only_vectors
 
 
 def host_for(models: Mapping[str, ModelSpec], currency: str) -> InferenceHost:
@@ -67,6 +68,10 @@ def provider_for(spec: ModelSpec, currency: str) -> Provider:
                 is_by_table=spec.price_source is not None,
             )
             return HttpProvider(settings, spec.pin, environment=os.environ, billing=billing)
+        case "local" if gives_only_vectors(spec.pin):
+            from perdure.inference.local import LocalVectorProvider  # noqa: PLC0415 - only if used
+
+            return LocalVectorProvider(spec.pin.file_sha256)
         case "local":
             from perdure.inference.local import LocalProvider, LocalSettings  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""The list of everything that is wrong with one file, gathered while it is read."""
+"""The list of everything that is wrong with a file, gathered while it is read."""
 
 from __future__ import annotations
 
@@ -14,16 +14,20 @@ _COMPARED_MAX = 500
 
 
 class Findings:
-    """Problems of one file in the order they are met; the same problem is kept once."""
+    """Problems of a file in the order they are met; the same problem is kept once."""
 
     def __init__(self, file: str) -> None:
         self.file = file
-        self._problems: dict[tuple[int, str], Problem] = {}
+        self._problems: dict[tuple[str, int, str], Problem] = {}
 
     def add(self, line: int, wrong: str, remedy: str) -> None:
         """Note that something is wrong at a line (0 if none), and what to write instead."""
         problem = Problem(file=self.file, line=line, wrong=wrong, remedy=remedy)
-        self._problems.setdefault((line, wrong), problem)
+        self._problems.setdefault((self.file, line, wrong), problem)
+
+    def take(self, other: Findings) -> None:
+        """Take over the problems of another file, to which this one refers."""
+        self._problems |= other._problems
 
     def __bool__(self) -> bool:
         return bool(self._problems)
@@ -32,8 +36,11 @@ class Findings:
         return len(self._problems)
 
     def listed(self) -> list[Problem]:
-        """List the problems in the order of the file."""
-        return sorted(self._problems.values(), key=lambda problem: problem.line)
+        """List the problems in the order of the file, then those of each other file."""
+        return sorted(
+            self._problems.values(),
+            key=lambda problem: (problem.file != self.file, problem.file, problem.line),
+        )
 
 
 def quoted(value: str) -> str:

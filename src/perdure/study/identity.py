@@ -60,6 +60,7 @@ def inputs_of(study: Study) -> dict[str, object]:
         "agent": study.agent,
         "settings": _settings(study),
         "currency": study.currency,
+        **({"anchors": study.anchors} if study.anchors else {}),
     }
 
 

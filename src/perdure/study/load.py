@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 import msgspec
@@ -16,17 +16,19 @@ from perdure.study.kinds import Spot
 from perdure.study.money_flags import budgeted
 from perdure.study.overrides import Overrides, chosen, drawn
 from perdure.study.parse import Parsed, parse
+from perdure.study.read_anchors import AnchorsAsRead, read_all
 from perdure.study.schema import FILE_BYTES_MAX
 from perdure.study.yaml_reader import BYTES_MAX
 
 
 @dataclass(frozen=True)
 class Examined:
-    """A study file and everything found in it so far."""
+    """A study file and everything found in it so far, with the anchors that it names, as read."""
 
     path: Path
     parsed: Parsed
     found: Findings
+    anchors: Mapping[str, AnchorsAsRead] = field(default_factory=dict)
 
     @property
     def folder(self) -> Path:
@@ -35,7 +37,7 @@ class Examined:
 
 
 def examine(path: str | Path) -> Examined:
-    """Read a study file, and look at the data files that it declares.
+    """Read a study file and its anchors, and look at the data files that it declares.
 
     Problems are in the result, and nothing is raised for them.
     """
@@ -47,7 +49,11 @@ def examine(path: str | Path) -> Examined:
         return Examined(path=path, parsed=empty, found=found)
     parsed = parse(data, found)
     _check_files(path.parent, parsed.files, found)
-    return Examined(path=path, parsed=parsed, found=found)
+    anchors = read_all(path.parent, parsed.anchors, found)
+    if parsed.study is not None and anchors:
+        held = {construct: one.anchors for construct, one in anchors.items()}
+        parsed = replace(parsed, study=msgspec.structs.replace(parsed.study, anchors=held))
+    return Examined(path=path, parsed=parsed, found=found, anchors=anchors)
 
 
 def settle(examined: Examined, overrides: Overrides) -> Study:

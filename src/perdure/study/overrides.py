@@ -22,7 +22,10 @@ from perdure.study.read_models import (
     LOCAL_ENDPOINT,
     LOCAL_MODEL,
     LOCAL_SHA256,
+    LOCAL_VECTORS,
+    LOCAL_VECTORS_SHA256,
     floating,
+    gives_only_vectors,
     serves_only_vectors,
 )
 
@@ -106,6 +109,31 @@ def chosen(
     return {**changed, EMBED: models[roles[EMBED]]} if EMBED in roles else changed
 
 
+def for_vectors(overrides: Overrides) -> ModelSpec:
+    """Make the model of vectors that flags alone describe, without a study.
+
+    Raises:
+        UsageError: they describe none, or one of them means nothing for it.
+
+    """
+    name = overrides.model or (HTTP if overrides.base_url else "")
+    known = {
+        BASELINE: ModelSpec(pin=ModelPin(provider=BASELINE, model=BASELINE)),
+        HTTP: ModelSpec(pin=ModelPin(provider=HTTP, model="")),
+        LOCAL: ModelSpec(
+            pin=ModelPin(provider=LOCAL, model=LOCAL_VECTORS, file_sha256=LOCAL_VECTORS_SHA256),
+            endpoint=LOCAL_ENDPOINT,
+        ),
+    }
+    if name not in known:
+        given = f"--model {quoted(name)} is no model of vectors." if name else "No model is given."
+        raise UsageError(given, remedy=f"Give --study, or --model with {', '.join(known)}.")
+    spec = _applied(known[name], overrides)
+    _check_used({EMBED: spec}, overrides)
+    _check_complete(spec)
+    return spec
+
+
 def _named(models: dict[str, ModelSpec], roles: dict[str, str], name: str) -> ModelSpec:
     if name in models:
         if models[name].pin.provider == BASELINE and models[name].pin.rule is None:
@@ -113,12 +141,19 @@ def _named(models: dict[str, ModelSpec], roles: dict[str, str], name: str) -> Mo
                 f"--model {quoted(name)} is a baseline without a rule.",
                 remedy="Write `rule:` in the study, or choose a model that speaks.",
             )
+        if gives_only_vectors(models[name].pin):
+            raise UsageError(
+                f"--model {quoted(name)} gives vectors and does not speak.",
+                remedy="Choose a model that speaks.",
+            )
         return models[name]
     # A model for vectors is none that could have been meant to speak.
     of_provider = [
         spec
         for key, spec in models.items()
-        if spec.pin.provider == name and not serves_only_vectors(key, roles)
+        if spec.pin.provider == name
+        and not serves_only_vectors(key, roles)
+        and not gives_only_vectors(spec.pin)
     ]
     if len(of_provider) == 1:
         return of_provider[0]

@@ -8,7 +8,7 @@ from perdure.records.scenario import Scenario
 from perdure.records.study import Order, Study
 from perdure.study import schema
 from perdure.study.findings import Findings
-from perdure.study.kinds import Spot
+from perdure.study.kinds import Named, Spot
 from perdure.study.nodes import Node, Table
 from perdure.study.read_budget import read_budget
 from perdure.study.read_content import read_agent, read_brief, read_variants
@@ -27,7 +27,8 @@ class Parsed:
 
     `study.models` holds the models by their own names here; `roles` says which serves which role.
     `people` is there as soon as it can be checked against the population file, though the rest of
-    the study may be wrong. `files` are the declared data files, each with its line.
+    the study may be wrong. `files` are the declared data files, each with its line; `anchors` are
+    the files of anchors by their construct, not read yet.
     """
 
     study: Study | None
@@ -37,6 +38,7 @@ class Parsed:
     draw_line: int
     files: tuple[Spot[str], ...] = ()
     ties_line: int = 0
+    anchors: tuple[Named[str, str], ...] = ()
 
 
 def parse(data: bytes, found: Findings) -> Parsed:
@@ -120,6 +122,7 @@ def _study(root: Node, found: Findings) -> Parsed:
         draw_line=draw.line_of(schema.DRAW_N),
         files=study.get(schema.FILES),
         ties_line=graph.line_of(schema.GRAPH_FILE),
+        anchors=study.get(schema.ANCHORS),
     )
 
 

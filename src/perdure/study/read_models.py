@@ -25,6 +25,9 @@ EMBED = "embed"
 LOCAL_MODEL = "smollm2-135m-instruct"
 # The packaged weights; `inference/local` checks the file against it.
 LOCAL_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+# The local model of vectors, which does not speak; `inference/local` checks its file likewise.
+LOCAL_VECTORS = "all-minilm-l6-v2-int8"
+LOCAL_VECTORS_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 # A model on this machine answers one batch after another, so a call waits longer than one that is
 # sent away, and giving up on it only adds to the queue.
 LOCAL_ENDPOINT = Endpoint(concurrency_max=16, attempt_timeout_s=1_800.0, deadline_s=7_200.0)
@@ -91,6 +94,11 @@ def serves_only_vectors(name: str, roles: dict[str, str]) -> bool:
     return {role for role, served_by in roles.items() if served_by == name} == {EMBED}
 
 
+def gives_only_vectors(pin: ModelPin) -> bool:
+    """Say whether a model is one that gives vectors and cannot speak."""
+    return pin.provider == LOCAL and pin.model == LOCAL_VECTORS
+
+
 def require_vectors(study: Section, line: int, what: str) -> None:
     """Note, at a line, that something wants vectors in a study in which no model gives any.
 
@@ -105,16 +113,28 @@ def require_vectors(study: Section, line: int, what: str) -> None:
 
 def _roles(study: Section, models: dict[str, ModelSpec]) -> dict[str, str]:
     if not study.has(schema.ROLES):
-        return dict.fromkeys(("tier_a", "tier_b"), next(iter(models)))
+        first = next(iter(models))
+        _check_speaks(study, study.line_of(schema.MODELS), models[first])
+        return dict.fromkeys(("tier_a", "tier_b"), first)
     section = study.get(schema.ROLES)
     for field in (schema.TIER_A, schema.TIER_B, schema.EMBED):
         name = section.get(field)
         if section.has(field) and name not in models:
             wrong = f"The model {quoted(name)} is not among the models."
             section.wrong(field, wrong, suggestion(name, models))
+        elif field is not schema.EMBED and name in models:
+            _check_speaks(section, section.line_of(field), models[name])
     tier_a, embed = section.get(schema.TIER_A), section.get(schema.EMBED)
     roles = {"tier_a": tier_a, "tier_b": section.get(schema.TIER_B) or tier_a}
     return {**roles, EMBED: embed} if section.present(schema.EMBED) else roles
+
+
+def _check_speaks(section: Section, line: int, spec: ModelSpec) -> None:
+    """Refuse a model that is to speak and cannot."""
+    if gives_only_vectors(spec.pin):
+        wrong = f"The model `{spec.pin.model}` gives vectors and does not speak."
+        remedy = "Name it as `embed` in `roles`, and another one as `tier_a`."
+        section.found.add(line, wrong, remedy)
 
 
 def _check_rules(study: Section, models: dict[str, Section], roles: dict[str, str]) -> None:
@@ -136,9 +156,12 @@ def _check_embeds(roles: Section, model: Section) -> None:
     if not model.has(schema.PROVIDER):
         return
     provider = model.get(schema.PROVIDER)
-    if provider == LOCAL:
-        wrong = f"`{model.trail}` gives no vectors: the provider `{LOCAL}` only speaks."
-        remedy = f"Name a model with the provider `{HTTP}` or `{BASELINE}`."
+    if provider == LOCAL and model.get(schema.MODEL) != LOCAL_VECTORS:
+        wrong = f"`{model.trail}` gives no vectors: a local model of that name only speaks."
+        remedy = (
+            f"Write `model: {LOCAL_VECTORS}` there, or name a model with the provider `{HTTP}` or "
+            f"`{BASELINE}`."
+        )
         roles.wrong(schema.EMBED, wrong, remedy)
     for field in (schema.BASE_URL, schema.MODEL):
         if provider == HTTP and not model.present(field):
@@ -180,8 +203,9 @@ def _model(named: Named[str, Section], names: RuleNames) -> ModelSpec:
 
 def _sha256(section: Section, provider: str, model: str) -> str:
     """Give the hash that pins local weights: as written, or that of the packaged ones."""
-    packaged = provider == LOCAL and model in {"", LOCAL_MODEL}
-    return section.get(schema.SHA256) or (LOCAL_SHA256 if packaged else "")
+    packaged = {"": LOCAL_SHA256, LOCAL_MODEL: LOCAL_SHA256, LOCAL_VECTORS: LOCAL_VECTORS_SHA256}
+    known = packaged.get(model, "") if provider == LOCAL else ""
+    return section.get(schema.SHA256) or known
 
 
 def _check_fixed(section: Section, line: int, model: str) -> None:

@@ -45,6 +45,7 @@ CLAIMS_MAX = 1_000
 BUDGET_MAX = 1_000_000_000
 FILES_MAX = 100
 FILE_BYTES_MAX = 1 << 30
+ANCHORS_MAX = 50
 PROVIDERS = ("baseline", "http", "local")
 
 # The record's own values: a value that is the very same is left out of every hash.
@@ -1047,8 +1048,8 @@ TIER_B = Field("tier_b", Name(), "The model for reflections.", default="the same
 EMBED = Field(
     "embed",
     Name(),
-    "The model that gives texts their vectors: an `http` model with its address, or a `baseline`, "
-    "which needs no rule for it (see [above](#vectors)).",
+    "The model that gives texts their vectors: an `http` model with its address, the `local` one "
+    "that is made for it, or a `baseline`, which needs no rule for it (see [above](#vectors)).",
     otherwise="",
     default="no vectors",
 )
@@ -1283,6 +1284,14 @@ FILES = Field(
     otherwise=(),
     default="none",
 )
+ANCHORS = Field(
+    "anchors",
+    MapOf(Name(), _FILE, most=ANCHORS_MAX),
+    "For each construct that answers are scored for, the [file of its anchors](#an-anchors-file) "
+    "in the study's folder.",
+    otherwise=(),
+    default="none",
+)
 STUDY = Group(
     "study",
     (
@@ -1306,8 +1315,44 @@ STUDY = Group(
         ORDER,
         LIVE,
         FILES,
+        ANCHORS,
     ),
     "The keys at the top of the file.",
+)
+
+# --- a file of anchors --------------------------------------------------------------------------
+CONSTRUCT = Field(
+    "construct", Name(), "What is scored: the name under `anchors` in the study.", required=True
+)
+ANCHORS_VERSION = Field(
+    "version", Name(), "Your own name for this wording of the anchors.", required=True
+)
+POINTS = Field(
+    "points",
+    ListOf(Name(), least=2, most=11),
+    "Ids of the points, from low to high.",
+    required=True,
+)
+SETS = Field(
+    "sets",
+    ListOf(ListOf(Text(longest=1_000)), least=2, most=30),
+    "Sets of anchors, each with one statement for every point, from low to high. Six are advised: "
+    "the wording of any one set weighs less.",
+    required=True,
+)
+LADDER_OF_ANSWERS = Field(
+    "ladder",
+    ListOf(ListOf(Text(longest=5_000), least=1, most=20), least=2, most=30),
+    "Answers that are no anchors, in steps from low to high, at least as many steps as points. A "
+    "check demands that each step scores above the one before.",
+    required=True,
+)
+ANCHORS_FILE = Group(
+    "an anchors file",
+    (CONSTRUCT, ANCHORS_VERSION, POINTS, SETS, LADDER_OF_ANSWERS),
+    "A file of its own, which `anchors` names: what the points of a scale sound like (see "
+    "[scoring](scoring.md#by-similarity)). `perdure anchors check` says whether a model of vectors "
+    "tells them apart.",
 )
 
 # In the order of the reference.
@@ -1347,4 +1392,5 @@ GROUPS = (
     CONTEXT_GROUP,
     BUDGET_GROUP,
     LADDER_GROUP,
+    ANCHORS_FILE,
 )

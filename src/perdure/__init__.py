@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from perdure.base.errors import PerdureError
-    from perdure.population import load_study
     from perdure.records.result import RunResult
     from perdure.runner import RunConfig, run
+    from perdure.runner.load import load_study
 
 __all__ = ["PerdureError", "RunConfig", "RunResult", "load_study", "run"]
 
@@ -20,7 +20,7 @@ _HOME = {
     "PerdureError": "perdure.base.errors",
     "RunConfig": "perdure.runner",
     "RunResult": "perdure.records.result",
-    "load_study": "perdure.population",
+    "load_study": "perdure.runner.load",
     "run": "perdure.runner",
 }
 

@@ -28,11 +28,11 @@ from perdure.records.events import (
 )
 from perdure.records.record import Record
 from perdure.records.registry import LOG_KIND_OF, RungLifted, RungTaken
+from perdure.records.request import WORLD_JOB
 from perdure.trace.lookup import Lookup, Span, Wanted
 
 CITING_MAX = 20
 
-_WORLD_JOB = -1
 _COSTS = (KIND_OF[Cost],)
 _ANSWERS = (KIND_OF[AnswerGiven],)
 
@@ -77,7 +77,7 @@ def _cites(lookup: Lookup, event: Event) -> Iterator[Link]:
             yield from _published(lookup, event, stimulus.reply_to, "it answers this message")
         case ExposureDropped(dropped=dropped):
             yield from _published(lookup, event, dropped.stimulus, "this message was not shown")
-        case Cost(job=job, purpose=purpose) if job == _WORLD_JOB:
+        case Cost(job=job, purpose=purpose) if job == WORLD_JOB:
             span = lookup.span_of(event.tick)
             for one in lookup.events(span, Wanted(kinds=_ANSWERS)):
                 if isinstance(one.payload, AnswerGiven) and one.payload.purpose == purpose:
@@ -99,7 +99,7 @@ def _cited_by(lookup: Lookup, event: Event) -> Iterator[Link]:
             span = lookup.span_of(event.tick)
             for one in lookup.events(span, Wanted(kinds=_COSTS)):
                 cost = one.payload
-                if isinstance(cost, Cost) and (cost.job, cost.purpose) == (_WORLD_JOB, purpose):
+                if isinstance(cost, Cost) and (cost.job, cost.purpose) == (WORLD_JOB, purpose):
                     yield _link(lookup, one, "what the world paid, for this purpose")
         case _:
             pass

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from perdure.analysis.document import Block
 from perdure.cli.figures import plural, score, spend
 from perdure.cli.tables import heading, paragraph, table, verbatim
 from perdure.elicitation.anchor_check import SPREAD_LEAST, STABLE_ABOVE
 from perdure.records.anchors import AnchorCheck, Anchors
 from perdure.runner.anchors import CheckedAnchors
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 DOES_NOT_SHOW = (
     "It says that the anchors put their author's own graded answers in order under this model. It "
@@ -26,7 +23,7 @@ _SETS_SHOWN = 8
 
 def anchors_parts(
     anchors: Anchors, checked: CheckedAnchors, currency: str, receipt: Path
-) -> Iterator[RenderableType]:
+) -> Iterator[Block]:
     """Show a check."""
     found = checked.check
     verdict = "passed" if found.passed else "FAILED"
@@ -83,7 +80,7 @@ def _figures(anchors: Anchors, found: AnchorCheck) -> list[tuple[str, ...]]:
     ]
 
 
-def _verdict(anchors: Anchors, found: AnchorCheck) -> Iterator[RenderableType]:
+def _verdict(anchors: Anchors, found: AnchorCheck) -> Iterator[Block]:
     if found.passed:
         yield paragraph("\nEvery step scores above the one before, and the sets agree.")
     for reason in found.failed:

@@ -100,10 +100,10 @@ def plan(
     from perdure.cli.output import show, write_json  # noqa: PLC0415 - heavy
     from perdure.cli.plan_view import plan_parts  # noqa: PLC0415 - heavy
     from perdure.inference.prices import priced  # noqa: PLC0415 - heavy
-    from perdure.population import load_study  # noqa: PLC0415 - heavy
     from perdure.population.gates import refusals  # noqa: PLC0415 - heavy
     from perdure.runner.foreseen import foresee  # noqa: PLC0415 - heavy
     from perdure.runner.live import go_together  # noqa: PLC0415 - heavy
+    from perdure.runner.load import load_study  # noqa: PLC0415 - heavy
     from perdure.study import Overrides  # noqa: PLC0415 - heavy
     from perdure.study.forecast import forecast  # noqa: PLC0415 - heavy
     from perdure.study.identity import expand  # noqa: PLC0415 - heavy

@@ -178,7 +178,7 @@ def _reach(
 def _chosen(
     choices: Mapping[str, str], rows: Sequence[TickShares] | Sequence[ClaimShares]
 ) -> list[str]:
-    counts = dict.fromkeys(choices, 0)
+    counts: dict[str, float] = dict.fromkeys(choices, 0)
     for row in rows:
         for share in row.shares:
             counts[share.choice] += share.count

@@ -254,7 +254,7 @@ def carry_out(
     from perdure.cli.progress import watching  # noqa: PLC0415 - heavy
     from perdure.cli.record import opened  # noqa: PLC0415 - heavy
     from perdure.cli.report_view import report_parts  # noqa: PLC0415 - heavy
-    from perdure.population import load_study  # noqa: PLC0415 - heavy
+    from perdure.runner.load import load_study  # noqa: PLC0415 - heavy
 
     asked = load_study(study, overrides=overrides)
     config = runner.RunConfig(

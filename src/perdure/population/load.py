@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from perdure.base.errors import InvalidStudyError, Problem, UsageError
@@ -21,17 +22,19 @@ from perdure.study import Overrides, examine, settle
 from perdure.study.findings import Findings
 from perdure.study.load import Examined
 from perdure.study.overrides import drawn
+from perdure.study.read_anchors import AnchorsAsRead
 from perdure.study.schema import TURNS_MAX
 from perdure.study.turns import turns_of
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """A study as asked, who is in it, and what is held out of them."""
+    """A study as asked, who is in it, what is held out of them, and its anchors as read."""
 
     study: Study
     population: Population
     held_out: HeldOut
+    anchors: Mapping[str, AnchorsAsRead] = field(default_factory=dict)
 
 
 def load_study(
@@ -60,7 +63,12 @@ def load_study(
         raise InvalidStudyError(
             [Problem(file=str(path), line=0, wrong=one.wrong, remedy=one.remedy) for one in unfit]
         )
-    return Loaded(study=study, population=people.population, held_out=people.held_out)
+    return Loaded(
+        study=study,
+        population=people.population,
+        held_out=people.held_out,
+        anchors=examined.anchors,
+    )
 
 
 def _people(

@@ -8,9 +8,13 @@ from perdure.records.facts import PersonaFacts
 from perdure.records.record import Record
 from perdure.records.usage import CostSource, Usage
 
+# Whose calls they are that belong to no job of a tick.
+WORLD_JOB = -1
+SCORER_JOB = -2
+
 
 class CallKey(Record):
-    """Which call this is, within a run. A world's own calls have job -1.
+    """Which call this is, within a run. A world's own calls have job -1, the scorer's -2.
 
     Its ordinal counts the calls of one (job, purpose), which are made one after another, from 0.
     Attempts of a call are numbered by the inference host.

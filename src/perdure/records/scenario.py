@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any
 
+from perdure.records.anchors import Anchors
 from perdure.records.baseline_rule import BaselineRule
 from perdure.records.channels import Channels, Involvement, PlannedIntervention
 from perdure.records.persona import Choice, Ontology
@@ -168,7 +169,7 @@ class Header(Record):
     """Written once per world: everything that decides what the world's record may hold.
 
     `world_seed` is 16 hex digits, `world_id` 12, the hashes 64. `persona_ids` are in the order of
-    the population. `graph_hash` is empty if there is no graph.
+    the population. `graph_hash` is empty if there is no graph. `anchors` are by construct.
     """
 
     format: int
@@ -187,3 +188,4 @@ class Header(Record):
     agent: AgentSettings
     quorum: float
     graph_hash: str = ""
+    anchors: dict[str, Anchors] = {}

@@ -19,6 +19,8 @@ from perdure.base.vectors import rounded
 from perdure.records.facts import PersonaFacts
 from perdure.records.presentation import Need, NeedAnswer
 from perdure.records.request import (
+    SCORER_JOB,
+    WORLD_JOB,
     CallKey,
     CallResult,
     ChatRequest,
@@ -28,7 +30,6 @@ from perdure.records.request import (
     Vectors,
 )
 from perdure.runner.port import ModelHost
-from perdure.runner.recorded_calls import WORLD_JOB
 
 _PAUSE_EVERY = 64
 
@@ -63,6 +64,10 @@ class TickCalls:
                 f"tick {self.tick} has jobs 0 to {len(self.personas) - 1}, not {index}"
             )
         return JobCalls(self, index, self.personas[index])
+
+    def for_scorer(self) -> JobCalls:
+        """Give the models of the one who scores: those calls belong to no job."""
+        return JobCalls(self, SCORER_JOB, "")
 
     async def answer(self, needs: Sequence[Need]) -> tuple[NeedAnswer, ...]:
         """Make a world's own calls, in order, and give their answers, in order."""
@@ -142,7 +147,7 @@ class TickModels:
 
 
 class JobCalls:
-    """The models of one job, or of the world itself."""
+    """The models of one job, of the world itself, or of the scorer."""
 
     __slots__ = ("_job", "_ordinals", "_persona", "_tick_calls")
 

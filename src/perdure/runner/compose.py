@@ -2,8 +2,9 @@
 
 The order is fixed: the rungs that are lifted or taken; what the world did; then, per job, answers
 that broke a rule, the turn, its memories, the beliefs that it moved, its reflection, its probe, its
-score and its costs; then answers to calls of jobs that no other event tells, and the tick's closing
-mark. Only content events get a content number, and content refers to content alone.
+score and its costs; then answers to calls of jobs that no other event tells, the calls that scores
+took, and the tick's closing mark. Only content events get a content number, and content refers to
+content alone.
 """
 
 from __future__ import annotations
@@ -48,10 +49,17 @@ from perdure.records.persona import Memory
 from perdure.records.presentation import NeedAnswer, Plan, Presentation, TurnJob, WorldDelta
 from perdure.records.reaction import Reaction
 from perdure.records.record import Record
-from perdure.records.request import CallResult, Message, Reply, Vectors
+from perdure.records.request import (
+    SCORER_JOB,
+    WORLD_JOB,
+    CallResult,
+    Message,
+    Reply,
+    Vectors,
+)
 from perdure.records.scenario import ModelPin
 from perdure.runner.ladder import NOTHING_DUE, Due
-from perdure.runner.recorded_calls import WORLD_JOB, untold
+from perdure.runner.recorded_calls import untold
 from perdure.trace.rungs import PAUSE
 
 _IS_CONTENT_TYPE = {cls: IS_CONTENT[kind] for cls, kind in KIND_OF.items()}
@@ -64,8 +72,8 @@ class TickResult(Record):
 
     `outcomes` and `scores` are in job order; a score is absent where nothing was to be scored.
     `calls` holds the model calls by job, each with the model role it used; the world's own are
-    under -1. `unanswered` counts the jobs that called a model and got no reply at all. `due` are
-    the rungs that the tick records.
+    under -1, the scorer's under -2. `unanswered` counts the jobs that called a model and got no
+    reply at all. `due` are the rungs that the tick records.
     """
 
     tick: int
@@ -90,6 +98,24 @@ def compose(result: TickResult, head: Head, pins: Mapping[str, ModelPin]) -> Bat
         writer.add(Restored(rung=rung))
     for rung in result.due.degraded:
         writer.add(Degraded(rung=rung))
+    _step(writer, result)
+    _costs(writer, result.calls.get(WORLD_JOB, ()), "", pins)
+    held: dict[str, Mapping[str, int]] = {}
+    for job, outcome, scored in zip(result.jobs, result.outcomes, result.scores, strict=True):
+        _job(writer, job, outcome, scored, held)
+        _costs(writer, result.calls.get(job.index, ()), job.persona.id, pins)
+    _untold(writer, result)
+    for _, call in result.calls.get(SCORER_JOB, ()):
+        writer.add(_told(writer, call))
+    _costs(writer, result.calls.get(SCORER_JOB, ()), "", pins)
+    if result.last:
+        writer.add(Completed())
+    writer.add(TickClosed(plan=result.plan, jobs=len(result.jobs), unanswered=result.unanswered))
+    return Batch(events=tuple(writer.events), blobs=writer.blobs)
+
+
+def _step(writer: _Writer, result: TickResult) -> None:
+    """Write what the world did, and what it was answered."""
     for stimulus in result.delta.stimuli:
         writer.add(StimulusPublished(stimulus=stimulus))
     for intervention in result.delta.interventions:
@@ -98,16 +124,6 @@ def compose(result: TickResult, head: Head, pins: Mapping[str, ModelPin]) -> Bat
         writer.add(ExposureDropped(dropped=dropped), dropped.persona)
     for answer in result.answers:
         writer.add(_answer(answer, writer))
-    _costs(writer, result.calls.get(WORLD_JOB, ()), "", pins)
-    held: dict[str, Mapping[str, int]] = {}
-    for job, outcome, scored in zip(result.jobs, result.outcomes, result.scores, strict=True):
-        _job(writer, job, outcome, scored, held)
-        _costs(writer, result.calls.get(job.index, ()), job.persona.id, pins)
-    _untold(writer, result)
-    if result.last:
-        writer.add(Completed())
-    writer.add(TickClosed(plan=result.plan, jobs=len(result.jobs), unanswered=result.unanswered))
-    return Batch(events=tuple(writer.events), blobs=writer.blobs)
 
 
 class _Writer:
@@ -299,18 +315,21 @@ def _untold(writer: _Writer, result: TickResult) -> None:
     if not calls:
         return
     for call in untold(calls, writer.events, writer.blobs.__getitem__):
-        answer = call.answer
-        vectors = answer.vectors if isinstance(answer, Vectors) else ()
-        given = AnswerGiven(
-            purpose=call.key.purpose,
-            text=answer.text if isinstance(answer, Reply) else "",
-            vectors=writer.blob(pack(vectors)) if vectors else "",
-            count=len(vectors),
-            failed=call.failed,
-            job=call.key.job,
-            ordinal=call.key.ordinal,
-        )
-        writer.add(given, result.jobs[call.key.job].persona.id)
+        writer.add(_told(writer, call), result.jobs[call.key.job].persona.id)
+
+
+def _told(writer: _Writer, call: CallResult) -> AnswerGiven:
+    answer = call.answer
+    vectors = answer.vectors if isinstance(answer, Vectors) else ()
+    return AnswerGiven(
+        purpose=call.key.purpose,
+        text=answer.text if isinstance(answer, Reply) else "",
+        vectors=writer.blob(pack(vectors)) if vectors else "",
+        count=len(vectors),
+        failed=call.failed,
+        job=call.key.job,
+        ordinal=call.key.ordinal,
+    )
 
 
 def _is_its_answer(call: CallResult, outcome: Outcome) -> bool:

@@ -15,9 +15,9 @@ from perdure.records.events import (
     TurnNotTaken,
 )
 from perdure.records.presentation import WorldDelta
+from perdure.records.request import WORLD_JOB
 from perdure.runner.difference import first_difference
 from perdure.runner.past import PastTick
-from perdure.runner.recorded_calls import WORLD_JOB
 
 # What each part of a delta became in the record, in the order of the record.
 _EVENTS_OF = {

@@ -18,16 +18,18 @@ from perdure.records.events import (
     TurnNotTaken,
 )
 from perdure.records.record import Record
-from perdure.records.request import CallKey, FailureCause
+from perdure.records.request import SCORER_JOB, WORLD_JOB, CallKey, FailureCause
 from perdure.runner.difference import Differing, differing, first_difference
 from perdure.runner.past import PastTick
-from perdure.runner.recorded_calls import WORLD_JOB, ReadBlob
+from perdure.runner.recorded_calls import ReadBlob
 
 _Prompted = Turn | GuardrailViolation | Reflected | Probed
 # A recorded event that came out otherwise, and how.
 Found = tuple[Event, Differing]
 # What a call gets that is not on record, so that its tick comes to an end and can be compared.
 UNRECORDED = FailureCause.UNSUPPORTED
+
+_NOBODYS = {WORLD_JOB: "the world", SCORER_JOB: "the scorer"}
 
 
 class Divergence(Record):
@@ -64,7 +66,7 @@ def divergence_of(
     called = ""
     if unrecorded:
         key = min(unrecorded, key=lambda one: (one.job, one.purpose, one.ordinal))
-        whose = "the world" if key.job == WORLD_JOB else f"job {key.job}"
+        whose = _NOBODYS.get(key.job, f"job {key.job}")
         called = (
             f"call {key.ordinal} for {key.purpose!r} of {whose} is not on record, or what it was "
             "answered is not"

@@ -20,7 +20,7 @@ from perdure.records.record import Record
 from perdure.records.scenario import AgentSettings, Header, Scenario
 from perdure.runner.estimates import RoleAndPurpose, calls_of
 from perdure.study.read_models import EMBED
-from perdure.study.schedule import Schedule
+from perdure.study.schedule import Schedule, rated_questions
 
 Numbers = Mapping[RoleAndPurpose, int]
 
@@ -63,14 +63,19 @@ def calls_left(expected: Numbers, begun: Numbers) -> dict[RoleAndPurpose, int]:
 
 
 def schedule(
-    scenario: Scenario, agent: AgentSettings, personas: int, *, embeds: bool = False
+    scenario: Scenario,
+    agent: AgentSettings,
+    personas: int,
+    *,
+    embeds: bool = False,
+    rated: Collection[str] = (),
 ) -> dict[int, Needs]:
-    """Count the calls of our own world and agent, for that many personas.
+    """Count the calls of our own world and agent, for that many personas; as in `Schedule`.
 
     The result has an entry for every tick that makes any. How many personas are active, and how
     many of them reflect, is what is expected, rounded up.
     """
-    planned = Schedule(scenario, agent, embeds=embeds)
+    planned = Schedule(scenario, agent, embeds=embeds, rated=rated)
     needs = {}
     for tick in planned.ticks:
         parts = planned.parts(tick, personas)
@@ -152,8 +157,11 @@ def prospect_of(agent: AgentSettings, headers: Sequence[Header], personas: int) 
     # Once for each scenario, not for each of its replicates.
     scenarios = {header.scenario.id: header.scenario for header in headers}
     embeds = any(EMBED in header.pins for header in headers)
+    # Every header of a study has its questions.
+    rated = rated_questions(headers[0].questions) if headers else frozenset[str]()
     by_scenario = {
-        name: schedule(one, agent, personas, embeds=embeds) for name, one in scenarios.items()
+        name: schedule(one, agent, personas, embeds=embeds, rated=rated)
+        for name, one in scenarios.items()
     }
     known = Known({header.world_id: by_scenario[header.scenario.id] for header in headers})
     own = [agent.agent, *(scenario.world for scenario in scenarios.values())]

@@ -44,8 +44,9 @@ from perdure.records.presentation import (
     WorldDelta,
 )
 from perdure.records.reaction import Reaction
+from perdure.records.request import WORLD_JOB
 from perdure.runner.ladder import NOTHING_DUE, Due
-from perdure.runner.recorded_calls import WORLD_JOB, ReadBlob
+from perdure.runner.recorded_calls import ReadBlob
 from perdure.trace.rungs import PAUSE
 
 

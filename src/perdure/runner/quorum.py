@@ -1,14 +1,15 @@
 """When a tick may close: enough of its jobs got a reply. Pure.
 
-A refusal, an unscorable answer or a guardrail violation is a reply.
+A refusal, an unscorable answer or a guardrail violation is a reply. Answers that are rated by their
+likeness need vectors too, and a tick that got too few of those does not close either.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from perdure.records.outcome import Outcome, TurnFailed
+from perdure.records.outcome import Outcome, Scored, TurnFailed, UnscorableCause
 from perdure.records.record import Record
 from perdure.records.request import CallResult, Reply
 
@@ -38,6 +39,17 @@ def unanswered(turns: Iterable[tuple[Outcome, Sequence[CallResult]]]) -> list[st
         elif isinstance(outcome, TurnFailed):
             causes.append(str(outcome.cause))
     return causes
+
+
+def unrated(rated: Mapping[int, Scored], calls: Sequence[tuple[str, CallResult]]) -> list[str]:
+    """List, for every answer that could not be rated for want of vectors, why.
+
+    `calls` are those for vectors, each with its role. Vectors that came and mean nothing are no
+    fault of theirs.
+    """
+    failed = [str(call.failed) for _, call in calls if call.failed is not None]
+    without = [one for one in rated.values() if one.unscorable is UnscorableCause.NOT_EMBEDDED]
+    return [failed[-1]] * len(without) if failed else []
 
 
 def shortfall(jobs: int, causes: Sequence[str], quorum: float) -> Shortfall | None:

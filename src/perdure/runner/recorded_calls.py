@@ -21,14 +21,13 @@ from perdure.records.events import (
     Turn,
     TurnNotTaken,
 )
-from perdure.records.request import CallResult, FailureCause, Reply, Vectors
+from perdure.records.request import WORLD_JOB, CallResult, FailureCause, Reply, Vectors
 
 Answer = Reply | Vectors | FailureCause
 # A job, a purpose, and the call's ordinal among those of the two.
 Place = tuple[int, str, int]
 ReadBlob = Callable[[str], bytes]
 
-WORLD_JOB = -1
 SERVED = "record"
 
 

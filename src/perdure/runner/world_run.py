@@ -25,7 +25,7 @@ from perdure.records.people import People
 from perdure.records.persona import Persona
 from perdure.records.presentation import Need, NeedAnswer, Plan, TurnJob, WorldDelta
 from perdure.records.registry import WorldDiverged
-from perdure.records.request import CallKey
+from perdure.records.request import SCORER_JOB, CallKey
 from perdure.records.scenario import Header
 from perdure.runner.bill import Bill
 from perdure.runner.calls import TickCalls, TickModels
@@ -43,7 +43,8 @@ from perdure.runner.endings import (
 from perdure.runner.ladder import recorded
 from perdure.runner.past import PastTick, past_ticks
 from perdure.runner.port import ModelHost, TickOpened, TickPaused, TickReport
-from perdure.runner.quorum import shortfall, unanswered
+from perdure.runner.quorum import shortfall, unanswered, unrated
+from perdure.runner.rating import due, rate_all, said
 from perdure.runner.tally import Tally, settled
 from perdure.trace.port import Partition, Reading
 from perdure.trace.rungs import Rungs
@@ -208,9 +209,12 @@ class WorldRun:
         )
         self._require_not_refused(tick)
         self._require_not_stopped(tick)
-        short = shortfall(len(jobs), causes, self._quorum)
-        if short is not None:
-            raise no_quorum(short, calls.results(), self.header.agent.agent, self._place(tick))
+        self._require_quorum(tick, len(jobs), causes, calls)
+        asked = due(jobs, outcomes)
+        rated = await rate_all(asked, self.header.anchors, calls)
+        self._require_not_refused(tick)
+        self._require_not_stopped(tick)
+        self._require_quorum(tick, len(asked), unrated(rated, calls.by_job[SCORER_JOB]), calls)
 
         def make() -> tuple[Batch, PastTick]:
             result = TickResult(
@@ -220,7 +224,7 @@ class WorldRun:
                 answers=answers,
                 jobs=jobs,
                 outcomes=outcomes,
-                scores=_scores(jobs, outcomes),
+                scores=_scores(jobs, outcomes, rated),
                 calls=calls.by_job,
                 unanswered=len(causes),
                 last=tick == self.header.scenario.horizon - 1,
@@ -237,6 +241,13 @@ class WorldRun:
         crashpoint("tick.after-append")
         self._carried.relive(lived)
         return await self._report(tick, batch, outcomes, calls)
+
+    def _require_quorum(
+        self, tick: int, jobs: int, causes: Sequence[str], calls: TickCalls
+    ) -> None:
+        short = shortfall(jobs, causes, self._quorum)
+        if short is not None:
+            raise no_quorum(short, calls.results(), self.header.agent.agent, self._place(tick))
 
     async def pause(self, paused: TickPaused) -> Head:
         """Record that the run is paused before the world's next tick.
@@ -362,9 +373,12 @@ class WorldRun:
         return bill.on(report)
 
 
-def _scores(jobs: Sequence[TurnJob], outcomes: Sequence[Outcome]) -> tuple[Scored | None, ...]:
+def _scores(
+    jobs: Sequence[TurnJob], outcomes: Sequence[Outcome], rated: Mapping[int, Scored]
+) -> tuple[Scored | None, ...]:
+    """Give each turn its score, in job order: as it was rated by likeness, else by its words."""
     return tuple(
-        score(outcome.answer if outcome.reaction is None else outcome.reaction.words, job.question)
+        rated.get(job.index) or score(said(outcome), job.question)
         if isinstance(outcome, TurnDone) and job.question.is_scored
         else None
         for job, outcome in zip(jobs, outcomes, strict=True)

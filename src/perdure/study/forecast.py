@@ -21,16 +21,19 @@ from perdure.study.lengths import Lengths, lengths
 from perdure.study.pricing import amount_of, most_for, price_of
 from perdure.study.read_models import EMBED
 from perdure.study.schedule import (
+    ANCHORS,
     INTEREST,
     KINDS,
     MEMORIES,
     PROBES,
     RECALLS,
     REFLECTIONS,
+    SCORES,
     TEXTS_MAX,
     TURNS,
     Kind,
     Schedule,
+    rated_questions,
 )
 
 DEAR = NANO
@@ -234,7 +237,8 @@ def _schedules(study: Study, cells: tuple[Cell, ...]) -> dict[str, Schedule]:
 
 
 def _schedule(study: Study, scenario: Scenario) -> Schedule:
-    return Schedule(scenario, study.agent, embeds=EMBED in study.models)
+    rated = rated_questions(study.questions)
+    return Schedule(scenario, study.agent, embeds=EMBED in study.models, rated=rated)
 
 
 def _count(
@@ -305,6 +309,8 @@ def _sizes(sizes: Lengths) -> dict[Kind, tuple[int, int]]:
         RECALLS: (sizes.text, sizes.texts_worst),
         MEMORIES: (sizes.text, sizes.texts_worst),
         INTEREST: (TEXTS_MAX * sizes.text, TEXTS_MAX * sizes.text_worst),
+        SCORES: (TEXTS_MAX * sizes.text, TEXTS_MAX * sizes.text_worst),
+        ANCHORS: (sizes.anchors, sizes.anchors_worst),
     }
 
 

@@ -96,6 +96,7 @@ def header_as(header: Header, study: Study) -> Header:
         pins={role: spec.pin for role, spec in study.models.items()},
         agent=study.agent,
         quorum=study.quorum,
+        anchors=study.anchors,
     )
 
 
@@ -166,6 +167,7 @@ def _cell(
         agent=study.agent,
         quorum=study.quorum,
         graph_hash=population.graph_hash,
+        anchors=study.anchors,
     )
     return Cell(entry=entry, header=header)
 

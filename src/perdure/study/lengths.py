@@ -38,7 +38,7 @@ class Lengths:
     """Input tokens of one call, typical and at worst, of a turn and of a reflection.
 
     `text` is one text that is embedded, a message or what is known of a persona; `texts_worst` are
-    all those that one persona embeds by one call.
+    all those that one persona embeds by one call. `anchors` are all statements of all anchors.
     """
 
     turn: int
@@ -48,6 +48,8 @@ class Lengths:
     text: int
     text_worst: int
     texts_worst: int
+    anchors: int
+    anchors_worst: int
 
 
 def lengths(study: Study) -> Lengths:
@@ -62,6 +64,7 @@ def lengths(study: Study) -> Lengths:
     asked = _mean(_question(question, len) for question in study.questions)
     asked_worst = _most(_question(question, _bytes) for question in study.questions)
     kept = max(study.agent.memories_kept, remembered)
+    anchors = [text for one in study.anchors.values() for points in one.sets for text in points]
     return Lengths(
         turn=estimated_tokens(typical + asked),
         turn_worst=worst + asked_worst,
@@ -70,6 +73,8 @@ def lengths(study: Study) -> Lengths:
         text=estimated_tokens(max(_MEMORY, _mean(map(len, claims)))),
         text_worst=max(who_worst, _most(map(_bytes, claims)), _said_worst(study)),
         texts_worst=messages_worst + asked_worst + _MEMORY_WORST * (1 + kept),
+        anchors=estimated_tokens(sum(map(len, anchors))),
+        anchors_worst=sum(map(_bytes, anchors)),
     )
 
 

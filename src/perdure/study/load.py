@@ -17,6 +17,7 @@ from perdure.study.money_flags import budgeted
 from perdure.study.overrides import Overrides, chosen, drawn
 from perdure.study.parse import Parsed, parse
 from perdure.study.read_anchors import AnchorsAsRead, read_all
+from perdure.study.read_models import EMBED
 from perdure.study.schema import FILE_BYTES_MAX
 from perdure.study.yaml_reader import BYTES_MAX
 
@@ -50,6 +51,8 @@ def examine(path: str | Path) -> Examined:
     parsed = parse(data, found)
     _check_files(path.parent, parsed.files, found)
     anchors = read_all(path.parent, parsed.anchors, found)
+    if parsed.study is not None:
+        _check_rated(parsed.study, parsed.roles, anchors, found)
     if parsed.study is not None and anchors:
         held = {construct: one.anchors for construct, one in anchors.items()}
         parsed = replace(parsed, study=msgspec.structs.replace(parsed.study, anchors=held))
@@ -87,6 +90,28 @@ def load(path: str | Path, *, overrides: Overrides = Overrides()) -> Study:  # n
 
     """
     return settle(examine(path), overrides)
+
+
+def _check_rated(
+    study: Study, roles: Mapping[str, str], anchors: Mapping[str, AnchorsAsRead], found: Findings
+) -> None:
+    """Note what keeps a question from being scored by likeness: other points, or no vectors."""
+    for question in study.questions:
+        if question.similarity is None:
+            continue
+        read = anchors.get(question.similarity.anchors)
+        points = tuple(choice.id for choice in question.choices)
+        if read is not None and read.anchors.points != points:
+            wrong = (
+                f"The anchors of the question `{question.id}` are for the points "
+                f"{', '.join(read.anchors.points)}, and its choices are {', '.join(points)}."
+            )
+            found.add(read.line, wrong, "Give both the same ids, in the same order.")
+        if EMBED not in roles:
+            wrong = (
+                f"The question `{question.id}` is scored by likeness, and no model gives vectors."
+            )
+            found.add(read.line if read else 0, wrong, "Write `roles: {embed: MODEL}`.")
 
 
 def _check_files(folder: Path, named: Iterable[Spot[str]], found: Findings) -> None:

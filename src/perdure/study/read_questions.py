@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from perdure.base import text
 from perdure.records.persona import Choice
 from perdure.records.scenario import Question, QuestionType, Scoring, Similarity
 from perdure.study import schema
-from perdure.study.findings import quoted
+from perdure.study.findings import quoted, suggestion
 from perdure.study.kinds import Named
 from perdure.study.section import Field, Section
 
@@ -28,11 +29,14 @@ _OF_SIMILARITY: tuple[Field[Any], ...] = (
 
 def read_questions(study: Section) -> dict[str, Question]:
     """Read the questions by id."""
-    return {named.key: _question(named) for named in study.get(schema.QUESTIONS)}
+    anchors = [entry.key for entry in study.get(schema.ANCHORS)]
+    return {named.key: _question(named, anchors) for named in study.get(schema.QUESTIONS)}
 
 
-def _question(named: Named[str, Section]) -> Question:
+def _question(named: Named[str, Section], anchors: Collection[str]) -> Question:
     section = named.value
+    if section.has(schema.QUESTION_ANCHORS):
+        _check_anchors(section, anchors)
     choices = section.get(schema.CHOICES)
     _check_names(choices)
     _check_fields(section)
@@ -119,6 +123,13 @@ def _check_similarity(section: Section, asks_for: str) -> None:
         wrong = "`scoring: similarity` has no `anchors` to compare an answer with."
         section.wrong(schema.SCORING, wrong, "Write `anchors:` and the name of a set of anchors.")
     _refuse(section, schema.SHUFFLE, "is for choices that are shown, and `similarity` shows none")
+
+
+def _check_anchors(section: Section, anchors: Collection[str]) -> None:
+    name = section.get(schema.QUESTION_ANCHORS)
+    if name not in anchors:
+        wrong = f"The anchors {quoted(name)} are not among the study's `anchors`."
+        section.wrong(schema.QUESTION_ANCHORS, wrong, suggestion(name, anchors))
 
 
 def _refuse(section: Section, field: Field[Any], why: str) -> None:

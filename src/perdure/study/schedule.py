@@ -6,11 +6,11 @@ With a world or an agent of the user's own, it is what ours would do.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from perdure.records.scenario import AgentSettings, Scenario
+from perdure.records.scenario import AgentSettings, Question, Scenario, Scoring
 from perdure.study.turns import Texts, TickTurns, turns_of
 
 Kind = tuple[str, str]
@@ -23,7 +23,10 @@ RECALLS: Kind = ("embed", "recall")
 MEMORIES: Kind = ("embed", "memory")
 # The calls of the world.
 INTEREST: Kind = ("embed", "interest")
-KINDS = (TURNS, REFLECTIONS, PROBES, RECALLS, MEMORIES, INTEREST)
+# The calls of the scorer.
+SCORES: Kind = ("embed", "score")
+ANCHORS: Kind = ("embed", "anchors")
+KINDS = (TURNS, REFLECTIONS, PROBES, RECALLS, MEMORIES, INTEREST, SCORES, ANCHORS)
 
 # How many texts the world embeds by one call.
 TEXTS_MAX = 64
@@ -46,8 +49,19 @@ class Parts:
 class Schedule:
     """The calls of a world's ticks, for each kind of call: its role and its purpose."""
 
-    def __init__(self, scenario: Scenario, agent: AgentSettings, *, embeds: bool = False) -> None:
-        """Make the schedule. `embeds` says whether the study has a model that gives vectors."""
+    def __init__(
+        self,
+        scenario: Scenario,
+        agent: AgentSettings,
+        *,
+        embeds: bool = False,
+        rated: Collection[str] = (),
+    ) -> None:
+        """Make the schedule. `embeds` says whether the study has a model that gives vectors.
+
+        `rated` names the questions whose answers are scored by likeness.
+        """
+        self._rated = _Rated(scenario, rated)
         self._agent = agent
         self._embeds = embeds
         self._turns = turns_of(scenario)
@@ -79,13 +93,15 @@ class Schedule:
         whole = self._of_turns(tick, personas * at.waves)
         if at.texts is not None:
             whole[INTEREST] = float(_calls_for(at.texts, personas))
+        waves, others = self._rated.waves(at, personas), self._rated.others(at, personas)
+        whole[SCORES] = float(math.ceil(waves / TEXTS_MAX))
+        whole[ANCHORS] = float(waves + others > 0)
         optional = {
             REFLECTIONS: personas * self._reflecting.get(tick, 0.0),
             PROBES: (personas * at.waves + shown) * self._probing(tick),
         }
-        return Parts(
-            whole=_some(whole), thinned=_some(self._of_turns(tick, shown)), optional=_some(optional)
-        )
+        thinned = {**self._of_turns(tick, shown), SCORES: others / TEXTS_MAX}
+        return Parts(whole=_some(whole), thinned=_some(thinned), optional=_some(optional))
 
     def expected(
         self, tick: int, personas: int, *, share: float = 1.0, optional_work: bool = True
@@ -116,6 +132,8 @@ class Schedule:
             RECALLS: personas * turns if self._recalls(tick) else 0,
             MEMORIES: personas * turns if self._embeds else 0,
             INTEREST: _calls_for(at.texts_most, personas) if at.texts_most is not None else 0,
+            SCORES: math.ceil(self._rated.most(at, personas) / TEXTS_MAX),
+            ANCHORS: int(self._rated.most(at, personas) > 0),
         }
         return {kind: count for kind, count in calls.items() if count}
 
@@ -136,6 +154,35 @@ class Schedule:
     def _probing(self, tick: int) -> float:
         every = self._agent.probe_every
         return self._agent.probe_share if every > 0 and tick % every == 0 else 0.0
+
+
+class _Rated:
+    """Which turns of a scenario have answers that are scored by likeness."""
+
+    def __init__(self, scenario: Scenario, rated: Collection[str]) -> None:
+        channels = scenario.channels
+        there = (channels.feed, channels.forum, channels.word_of_mouth)
+        self._waves = scenario.wave_question in rated
+        self._shown = scenario.exposure_question in rated
+        self._acting = any(one.question in rated for one in there if one is not None)
+
+    def waves(self, at: TickTurns, personas: int) -> int:
+        return personas * at.waves if self._waves else 0
+
+    def others(self, at: TickTurns, personas: int) -> float:
+        return personas * (
+            (at.shown if self._shown else 0.0) + (at.acting if self._acting else 0.0)
+        )
+
+    def most(self, at: TickTurns, personas: int) -> int:
+        shown = at.shown_most if self._shown else 0
+        acting = at.acting_most if self._acting else 0
+        return self.waves(at, personas) + personas * (shown + acting)
+
+
+def rated_questions(questions: Iterable[Question]) -> frozenset[str]:
+    """Name the questions whose answers are scored by likeness."""
+    return frozenset(one.id for one in questions if one.scoring is Scoring.SIMILARITY)
 
 
 _NO_TURNS = TickTurns()

@@ -26,6 +26,7 @@ from perdure.records.events import (
     Turn,
     TurnNotTaken,
 )
+from perdure.records.request import SCORER_JOB
 from perdure.trace.rungs import PAUSE, Rungs, in_force, recorded_after
 
 _Later = MemoryFormed | BeliefsHeld | Reflected | Probed | ScoreGiven
@@ -171,7 +172,7 @@ class Tally:
                 return f"its tick has {jobs[job]} outcomes of the job {job}, and not one"
         if len(jobs) != payload.jobs:
             return f"its tick has outcomes of {len(jobs)} jobs, and not of {payload.jobs}"
-        if not all(-1 <= job < payload.jobs for job in named):
+        if not all(SCORER_JOB <= job < payload.jobs for job in named):
             return "its tick has costs or answers of a job that it does not have"
         if self.completed is not (event.tick == self.horizon - 1):
             return "a world is completed in its last tick and only there"

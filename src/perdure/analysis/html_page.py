@@ -88,7 +88,7 @@ def _section(heading: Heading, inside: str, name: str) -> str:
     if heading.aside:
         inside = f"<details>\n<summary>{said}</summary>\n{inside}</details>\n"
         said = ""
-    return f'<section aria-labelledby="{name}">\n{said}{inside}</section>\n'
+    return f"<section>\n{said}{inside}</section>\n"
 
 
 def _contents(headings: Sequence[Heading]) -> str:

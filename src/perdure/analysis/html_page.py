@@ -36,8 +36,10 @@ MARK = '<!doctype html>\n<html lang="en">\n<meta name="generator" content="perdu
 _HASH = b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
 _POLICY = f"default-src 'none'; style-src 'sha256-{_HASH}'; base-uri 'none'; form-action 'none'"
 _ROWS_MAX = 24  # longer tables are shown closed
+_WHOLE_MAX = 24  # shorter cells do not break
 _SECTION = 2
 _NOTHING = {"n/a", "none", "..."}
+_UNIT = re.compile(r"(?<=\d) %")
 _NEGATIVE = re.compile(r"(?<![\w.])-(?=\d)")
 
 
@@ -86,7 +88,7 @@ def _section(heading: Heading, inside: str, name: str) -> str:
     if heading.aside:
         inside = f"<details>\n<summary>{said}</summary>\n{inside}</details>\n"
         said = ""
-    return f'<section aria-labelledby="{name}">\n{said}{inside}</section>\n'
+    return f"<section>\n{said}{inside}</section>\n"
 
 
 def _contents(headings: Sequence[Heading]) -> str:
@@ -192,24 +194,24 @@ def _cells(table: Table, row: Sequence[str]) -> str:
     for place, cell in enumerate(row):
         text = cell if place < table.left else _NEGATIVE.sub("\N{MINUS SIGN}", cell)
         if place == 0 and cell:
-            cells.append(f'<th scope="row"{_class(table, place)}>{_text(text)}</th>')
+            cells.append(f'<th scope="row"{_class(table, place, cell)}>{_text(text)}</th>')
         else:
-            none = cell if cell in _NOTHING else ""
-            cells.append(f"<td{_class(table, place, none)}>{_text(text)}</td>")
+            cells.append(f"<td{_class(table, place, cell)}>{_text(text)}</td>")
     return "".join(cells)
 
 
-def _class(table: Table, place: int, none: str = "") -> str:
+def _class(table: Table, place: int, cell: str = "") -> str:
     kinds = [
         *(["n"] if place >= table.left else []),
-        *(["id"] if place < table.ids else []),
-        *(["none"] if none else []),
+        *(["whole"] if place < table.left and 0 < len(cell) <= _WHOLE_MAX else []),
+        *(["none"] if cell in _NOTHING else []),
     ]
     return f' class="{" ".join(kinds)}"' if kinds else ""
 
 
 def _broken(text: str) -> str:
-    return "<br>\n".join(_text(line) for line in text.split("\n"))
+    """Escape a text of our own making: a figure and its unit stay on one line."""
+    return "<br>\n".join(_UNIT.sub("\N{NO-BREAK SPACE}%", _text(line)) for line in text.split("\n"))
 
 
 def _text(text: str) -> str:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 STYLE = """
 :root{color-scheme:light dark;--page:#fbfaf7;--ink:#22262b;--soft:#565e67;--rule:#d9d6ce;
---rule-strong:#8d929a;--sheet:#fff;--tint:#f1efe9;--link:#1d5188;--must:#8a3b12;--must-page:#fbf1e8;
+--rule-strong:#8d929a;--sheet:#fff;--tint:#f1efe9;--link:#1d5188;--shade:#22262b26;--must:#8a3b12;--must-page:#fbf1e8;
 --c0:#1f5f9e;--c1:#b0501a;--c2:#2a7548;--c3:#76499f;--c4:#806500;--c5:#a5305c}
 @media (prefers-color-scheme:dark){:root{--page:#15181c;--ink:#e4e6e9;--soft:#a7aeb7;
---rule:#343a42;--rule-strong:#757e89;--sheet:#1b1f24;--tint:#20252b;--link:#8cbcf0;--must:#f2b48c;
+--rule:#343a42;--rule-strong:#757e89;--sheet:#1b1f24;--tint:#20252b;--link:#8cbcf0;--shade:#0009;--must:#f2b48c;
 --must-page:#2c221b;--c0:#7fb4ee;--c1:#f0a272;--c2:#7fcf9f;--c3:#c8a3ee;--c4:#d8bd58;--c5:#f08fb2}}
 *{box-sizing:border-box}
 html{-webkit-text-size-adjust:100%;text-size-adjust:100%;scroll-padding-top:1rem}
 body{margin:0;background:var(--page);color:var(--ink);font:1.0625rem/1.6 Charter,
-"Bitstream Charter","Iowan Old Style","Source Serif 4",Cambria,"DejaVu Serif",Georgia,serif;overflow-wrap:anywhere}
+"Bitstream Charter","Iowan Old Style","Source Serif 4",Cambria,"DejaVu Serif",Georgia,serif;
+overflow-wrap:anywhere}
 .sheet{max-width:76rem;margin:0 auto;padding:2.5rem 1rem 4rem}
 header,nav,section{min-width:0}
 h1{font-size:1.9rem;line-height:1.2;margin:0 0 .5rem;letter-spacing:-.01em;text-wrap:balance}
@@ -28,7 +29,7 @@ a{color:var(--link);text-underline-offset:.15em}
 .note{font-size:.9375rem}
 .must{border-left:.25rem solid var(--must);background:var(--must-page);color:var(--ink);
 padding:.5rem .9rem;font-weight:600}
-.findings{margin:0;padding:0;list-style:none;max-width:72ch;font-size:1.125rem}
+.findings{margin:0;padding:0;list-style:none;max-width:72ch;font-size:1.0625rem}
 .findings li{padding:.55rem 0;border-top:1px solid var(--rule)}
 .findings li:last-child{border-bottom:1px solid var(--rule)}
 section{margin-top:3rem}
@@ -38,7 +39,11 @@ nav ol{margin:0;padding:0;list-style:none}
 nav li{padding:.15rem 0;line-height:1.4}
 nav a{text-decoration:none;display:inline-block;padding:.15rem 0}
 nav a:hover{text-decoration:underline}
-.scroll{position:relative;overflow-x:auto;margin:1rem 0 1.25rem;max-width:100%}
+.scroll{position:relative;overflow-x:auto;margin:1rem 0 1.25rem;max-width:100%;
+background:linear-gradient(90deg,var(--page) 30%,transparent) 0 0/2.5rem 100% no-repeat local,
+linear-gradient(-90deg,var(--page) 30%,transparent) 100% 0/2.5rem 100% no-repeat local,
+linear-gradient(90deg,var(--shade),transparent) 0 0/.75rem 100% no-repeat scroll,
+linear-gradient(-90deg,var(--shade),transparent) 100% 0/.75rem 100% no-repeat scroll}
 table{border-collapse:collapse;font-size:.875rem;line-height:1.45;overflow-wrap:normal}
 caption{text-align:left;padding:0 0 .4rem;font-size:.8125rem}
 th,td{padding:.32rem .9rem .32rem 0;text-align:left;vertical-align:top;font-weight:400}
@@ -47,7 +52,7 @@ th:last-child,td:last-child{padding-right:.25rem}
 thead th{font-weight:600;vertical-align:bottom;border-bottom:1.5px solid var(--rule-strong)}
 tbody tr+tr>*{border-top:1px solid var(--rule)}
 .n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums lining-nums}
-.id{white-space:nowrap}
+.whole{white-space:nowrap}
 .none{color:var(--soft)}
 .vh{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 pre{font:.8125rem/1.5 ui-monospace,"SFMono-Regular",Menlo,Consolas,"DejaVu Sans Mono",monospace;
@@ -65,12 +70,12 @@ figcaption b{color:var(--ink)}
 font-size:.8125rem}
 .key li{display:flex;align-items:center;gap:.5rem;min-width:0}
 .key svg,.panels svg{flex:none;max-width:none}
-.panels{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,20rem),1fr));
+.panels{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,20rem),1fr));
 gap:1.25rem 2rem}
 .panel{min-width:0}
 .panel h4,.panel p{font:600 .875rem/1.4 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",
 "DejaVu Sans",sans-serif;margin:0 0 .3rem}
-.panels svg{display:block;width:100%;max-width:26rem;height:auto}
+.panels svg{display:block;width:100%;max-width:25rem;height:auto}
 svg text{font-size:12px;fill:var(--soft)}
 svg .value{fill:var(--ink);font-variant-numeric:tabular-nums}
 svg .real-label{fill:var(--ink)}
@@ -107,7 +112,7 @@ nav{display:none}
 details::details-content{content-visibility:visible;block-size:auto;display:block}
 summary{list-style:none}
 summary::-webkit-details-marker{display:none}
-.scroll{overflow:visible}
+.scroll{overflow:visible;background:none}
 table{font-size:7.5pt}
 th,td{padding:.2rem .6rem .2rem 0}
 thead{display:table-header-group}

@@ -8,6 +8,7 @@ thing that tells two series apart: each has its own dashes and its own shape of 
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
@@ -19,12 +20,14 @@ SERIES_MAX = 6
 
 _LEFT, _RIGHT, _TOP, _FOOT = 46, 14, 12, 40
 _TALL = 230
-_ROW = 38
-_VALUES = 62  # room for what is written beside a row
+_ROW = 40
+_SIDE = 20
 _DODGE = 5
-_LABEL_MAX = 44
+_LABEL_MAX = 50  # characters beside each other, at twelve pixels
 _TICKS_MAX = 6
 _SPAN = 2
+_BANDS_MAX = 2  # more of them over each other tell nothing apart
+_NEGATIVE = re.compile(r"(?<![\w.])-(?=\d)")
 
 _Drawn = tuple[int, str]  # a height, and what is in it
 _Scaled = Callable[[float], float]  # where a value lies, in pixels
@@ -82,6 +85,8 @@ def _lines(plot: Plot, panel: Panel, scale: Scale) -> _Drawn:
     for place, series in enumerate(panel.series[:SERIES_MAX]):
         shift = (place - (len(panel.series[:SERIES_MAX]) - 1) / 2) * _DODGE
         points = [(across(mark.at) + shift, mark) for mark in series.marks]
+        if len(panel.series) <= _BANDS_MAX:
+            parts.append(f'<g class="s{place}">{"".join(_bands(points, up))}</g>')
         parts.append(f'<g class="s{place}">{"".join(_series(points, place, up))}</g>')
     if panel.real is not None:
         level = up(panel.real)
@@ -91,16 +96,21 @@ def _lines(plot: Plot, panel: Panel, scale: Scale) -> _Drawn:
     return _TALL, "".join(parts)
 
 
-def _series(points: Sequence[tuple[float, Mark]], place: int, up: _Scaled) -> Iterator[str]:
-    known = [(x, mark, mark.value) for x, mark in points if mark.value is not None]
+def _bands(points: Sequence[tuple[float, Mark]], up: _Scaled) -> Iterator[str]:
+    """Shade between the bounds of values that follow each other."""
     for bounded, run in groupby(points, key=lambda one: _bounds(one[1]) is not None):
         ends = [(x, bounds) for x, mark in run if bounded and (bounds := _bounds(mark))]
         if len(ends) >= _SPAN:
             there = " ".join(f"{_n(x)} {_n(up(high))}" for x, (_, high) in ends)
             back = " ".join(f"{_n(x)} {_n(up(low))}" for x, (low, _) in reversed(ends))
             yield f'<path class="band" d="M{there} {back}Z"/>'
-        for x, (low, high) in ends:
-            yield _whisker_up(x, up(low), up(high))
+
+
+def _series(points: Sequence[tuple[float, Mark]], place: int, up: _Scaled) -> Iterator[str]:
+    known = [(x, mark, mark.value) for x, mark in points if mark.value is not None]
+    for x, mark in points:
+        if bounds := _bounds(mark):
+            yield _whisker_up(x, up(bounds[0]), up(bounds[1]))
     for measured, run in groupby(points, key=lambda one: one[1].value is not None):
         line = [(x, mark.value) for x, mark in run if mark.value is not None]
         if measured and len(line) >= _SPAN:
@@ -116,25 +126,26 @@ def _series(points: Sequence[tuple[float, Mark]], place: int, up: _Scaled) -> It
 def _rows(plot: Plot, panel: Panel, scale: Scale) -> _Drawn:
     marks = [mark for series in panel.series for mark in series.marks]
     bottom = _TOP + _ROW * len(marks)
-    right = WIDTH - _VALUES
 
     def along(value: float) -> float:
-        return _place(value, scale, 8, right)
+        return _place(value, scale, _SIDE, WIDTH - _SIDE)
 
     parts = []
     for step in scale.steps:
         x = _n(along(step))
         kind = "zero" if step == 0 else "grid"
-        parts.append(f'<path class="{kind}" d="M{x} {_TOP}V{bottom}"/>')
+        lines = "".join(f"M{x} {_TOP + _ROW * place + 17}v16" for place in range(len(marks)))
+        parts.append(f'<path class="{kind}" d="{lines}"/>')
     parts.extend(
         _label(along(step), bottom + 16, _level(step, plot.unit), "middle") for step in scale.steps
     )
     for place, mark in enumerate(marks):
         y = _TOP + _ROW * place
-        parts.append(_label(0, y + 12, one_line(mark.label, _LABEL_MAX), "start"))
-        parts.append(_label(WIDTH, y + 28, mark.text.partition(" (")[0], "end", "value"))
+        said = _NEGATIVE.sub("\N{MINUS SIGN}", mark.text.partition(" (")[0])
+        parts.append(_label(0, y + 12, one_line(mark.label, _LABEL_MAX - len(said)), "start"))
+        parts.append(_label(WIDTH, y + 12, said, "end", "value"))
         draw = _pair if plot.kind is PlotKind.DOTS else _bar
-        parts.append(f'<g class="s0">{"".join(draw(mark, y + 24, along))}</g>')
+        parts.append(f'<g class="s0">{"".join(draw(mark, y + 25, along))}</g>')
     return bottom + 24, "".join(parts)
 
 

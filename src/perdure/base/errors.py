@@ -144,7 +144,7 @@ class StorageFullError(StorageError):
 
 
 class OutputError(StorageError):
-    """Standard output is closed or full, so a command cannot show what it found."""
+    """Standard output, or the file for a report, cannot be written."""
 
     code = "output"
 

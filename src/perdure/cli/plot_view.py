@@ -197,7 +197,7 @@ def _note(choices: Mapping[str, str], chosen: Sequence[str], found: Sequence[Bet
     spreads = [one for over in found for one in over.spreads.values()]
     parts = []
     if any(one.low is not None for one in spreads):
-        parts.append("Whiskers and bands: 95 % interval of the mean over seeds.")
+        parts.append("Whiskers: 95 % interval of the mean over seeds.")
     if any(one.seeds > 1 for one in spreads):
         parts.append("Small dots: each seed.")
     return " ".join([*parts, *filter(None, [_left_out(choices, chosen)])])
@@ -206,7 +206,7 @@ def _note(choices: Mapping[str, str], chosen: Sequence[str], found: Sequence[Bet
 def _left_out(choices: Mapping[str, str], chosen: Sequence[str]) -> str:
     if len(choices) == _TWO:
         other = next(label for choice, label in choices.items() if choice not in chosen)
-        return f"{other} is the mirror image."
+        return f"The other choice mirrors it: {other}."
     if left := len(choices) - len(chosen):
         return f"{left} of {len(choices)} choices are in the tables alone."
     return ""

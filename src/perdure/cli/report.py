@@ -128,6 +128,8 @@ def _format(to: Path | None, form: Format | None, *, json: bool) -> Format:
             f"`--json` and `--format {form}` contradict each other.", remedy="Drop one."
         )
     ending = None if to is None else _BY_ENDING.get(to.suffix.lower())
+    if json and ending not in {None, Format.JSON}:
+        raise UsageError(f"`--json` and `--to {to}` contradict each other.", remedy="Drop one.")
     chosen = Format.JSON if json else form or ending
     if to is None:
         return chosen or Format.TEXT

@@ -122,7 +122,7 @@ def spread_tables(
         by_scenario.setdefault(scenario, []).append(cells)
     for scenario, mine in by_scenario.items():
         yield paragraph(f"\n{scenario}", indent=2)
-        yield table(columns[1:], mine, left=2, caption=scenario)
+        yield table(columns[1:], mine, left=2)
 
 
 def note_parts(places: Sequence[Place], at: str) -> Iterator[Block]:

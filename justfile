@@ -15,11 +15,11 @@ check:
 
 # The tests
 test *ARGS:
-    {{uv}} run --all-extras pytest -n 2 {{ARGS}}
+    {{uv}} run --all-extras pytest -n 2 --dist worksteal {{ARGS}}
 
 # The crash programme, many more cases than a normal run of the tests
 crash:
-    PERDURE_CRASH=full {{uv}} run --all-extras pytest -n 2 -m crash
+    PERDURE_CRASH=full {{uv}} run --all-extras pytest -n 2 --dist worksteal -m crash
 
 # Record a new set of golden runs, beside those that are there
 golden:
@@ -41,7 +41,7 @@ bench:
 
 # The pages and their examples against the code
 docs:
-    {{uv}} run --all-extras pytest -n 2 tests/docs
+    {{uv}} run --all-extras pytest -n 2 --dist worksteal tests/docs
 
 # Format, and fix what can be fixed
 format:

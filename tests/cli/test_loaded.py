@@ -196,8 +196,7 @@ def go(name):
 def notebook(folder: Path, *cells: str) -> tuple[list[int], str]:
     """Run cells in one long-lived process; give the exit status of each run, and what was said."""
     home = folder / "home"
-    ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(perdure.__path__[0], home / "perdure", ignore=ignored)
+    shutil.copytree(perdure.__path__[0], home / "perdure")  # and what is compiled of it
     done = subprocess.run(
         [sys.executable, "-c", "\n".join((PROGRAM, *cells, "sys.exit(str(said))")), str(folder)],
         capture_output=True,

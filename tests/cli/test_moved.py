@@ -250,8 +250,7 @@ def folder(killed: Path, tmp_path: Path) -> Path:
     """Give a copy of that folder, with a copy of our own source beside it, to be edited."""
     copied = tmp_path / "study"
     shutil.copytree(killed, copied, ignore=shutil.ignore_patterns("__pycache__"))
-    ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(perdure.__path__[0], copied / "home" / "perdure", ignore=ignored)
+    shutil.copytree(perdure.__path__[0], copied / "home" / "perdure")  # and what is compiled of it
     return copied
 
 

@@ -70,7 +70,8 @@ class Suite:
             place = self._fresh()
             left = forked(self._work(place, sequence), kill_at)
             self.kills += left.killed
-            if doubles and kill_at % stride == 0:
+            # Shifted from workload to workload: all have their turn.
+            if doubles and (kill_at + self.runs) % stride == 0:
                 self._kill_again(place, left)
             self._check(place, facts(left), f"{sequence} killed at {kill_at}")
 

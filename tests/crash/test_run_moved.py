@@ -162,7 +162,7 @@ def test_the_study_s_own_code_is_edited_while_it_runs(
 def test_the_engine_is_edited_while_it_runs(server: WatchingServer, study: Path, tmp_path: Path):
     """A module that decides is refused by name; what carries bytes or reads records is not."""
     engine = tmp_path / "engine"
-    shutil.copytree(ROOT / "src", engine, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "src", engine)  # and what is compiled of it
     out, scoring = tmp_path / "run", engine / "perdure" / "elicitation" / "closed_choice.py"
     with gate(server, 20, beside=server.arrive) as shut:
         process = start(server, study, out, engine)

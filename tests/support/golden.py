@@ -155,7 +155,7 @@ def _load(path: Path) -> ModuleType:
 def moved_src(place: Path, *changes: tuple[str, str, str]) -> Path:
     """Copy the package into a folder with changes: a file, what it says, and what it says then."""
     target = place / "perdure"
-    shutil.copytree(SOURCE, target, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(SOURCE, target)  # and what is compiled of it
     for file, old, new in changes:
         path = target / file
         text = path.read_text(encoding="utf-8")

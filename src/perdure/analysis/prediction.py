@@ -3,21 +3,26 @@
 Accuracy is over scored answers whose persona has a known real value. For the Brier score, a
 persona's probability of a choice is the share of its scored answers, over the seeds, that name it;
 the score is the mean over personas of the sum over choices of (probability - outcome) squared: 0 is
-perfect, 2 is certain and always wrong. With one seed every probability is 0 or 1.
+perfect, 2 is certain and always wrong. With one seed every probability is 0 or 1. The log loss is
+the mean of -ln(probability of the real value), where a probability below a stated floor counts as
+the floor: a share of few seeds cannot tell 0 from little.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
 from perdure.analysis.answers import Answer, Tally, tally
+from perdure.analysis.calibration import Calibration, calibration
 from perdure.analysis.replicates import Sample, SeedWorld, between
 from perdure.analysis.shares import Share, most_common, ratio, shares
 from perdure.analysis.spread import Spread
 from perdure.records.record import Record
 
 ACCURACY = "accuracy"
+LOG_FLOOR = 0.01
 
 AnswersByPersona = Mapping[str, Answer]
 
@@ -26,7 +31,8 @@ class Fit(Record):
     """How well answers meet the real values. A number is absent where nothing could be compared.
 
     `compared` counts scored answers whose persona has a known real value, `personas` the personas
-    they come from.
+    they come from. `floored` counts the personas whose real value had a probability below
+    `LOG_FLOOR`, and counts as that in the log loss (natural logarithm; 0 is perfect).
     """
 
     compared: int
@@ -34,6 +40,8 @@ class Fit(Record):
     personas: int
     accuracy: float | None
     brier: float | None
+    log_loss: float | None = None
+    floored: int = 0
 
 
 class WorldFit(Record):
@@ -67,8 +75,9 @@ class Prediction(Record):
     """One scenario's answers at one wave, over its seeds, against the real values.
 
     `always_by_group` is the fit of giving every persona the most common real value of its own
-    group. `accuracy` has the spread over the seeds of each world's own accuracy. `same_as` names an
-    earlier scenario whose answers at this wave were the same, one by one.
+    group. `calibration` says whether shares and probabilities are what really came out. `accuracy`
+    has the spread over the seeds of each world's own accuracy. `same_as` names an earlier scenario
+    whose answers at this wave were the same, one by one.
     """
 
     scenario: str
@@ -78,6 +87,7 @@ class Prediction(Record):
     overall: GroupFit
     groups: tuple[GroupFit, ...]
     always_by_group: Fit | None
+    calibration: Calibration
     by_world: tuple[WorldFit, ...]
     accuracy: Spread
     same_as: str
@@ -105,21 +115,33 @@ def fit(
     choices: Sequence[str],
 ) -> Fit:
     """Compare the scored answers of some worlds with the real values."""
-    named: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for answers in worlds:
-        for persona, answer in answers.items():
-            if answer.choice and persona in real:
-                named[persona][answer.choice] += 1
+    named = named_by(worlds, real)
     compared = sum(counts.total() for counts in named.values())
     correct = sum(counts[real[persona]] for persona, counts in named.items())
     loss = sum(_brier(counts, real[persona], choices) for persona, counts in named.items())
+    chances = [counts[real[persona]] / counts.total() for persona, counts in named.items()]
+    surprise = math.fsum(-math.log(max(chance, LOG_FLOOR)) for chance in chances)
     return Fit(
         compared=compared,
         correct=correct,
         personas=len(named),
         accuracy=ratio(correct, compared),
         brier=ratio(loss, len(named)),
+        log_loss=ratio(surprise, len(named)),
+        floored=sum(chance < LOG_FLOOR for chance in chances),
     )
+
+
+def named_by(
+    worlds: Sequence[AnswersByPersona], real: Mapping[str, str]
+) -> dict[str, Counter[str]]:
+    """Count what each persona with a known real value named, over the worlds."""
+    named: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for answers in worlds:
+        for persona, answer in answers.items():
+            if answer.choice and persona in real:
+                named[persona][answer.choice] += 1
+    return named
 
 
 def predict(
@@ -156,6 +178,12 @@ def predict(
         overall=_group_fit(whole, by_world, real, choices),
         groups=fits,
         always_by_group=_constant(by_world, real, choices, own) if groups else None,
+        calibration=calibration(
+            named_by(by_world, real),
+            real,
+            choices,
+            [(group.code, group.label, group.personas) for group in groups],
+        ),
         by_world=alone,
         accuracy=_accuracy(tick, worlds, alone),
         same_as=same_as,

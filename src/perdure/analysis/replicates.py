@@ -110,9 +110,14 @@ def seed_world(world: WorldEntry, outcome: WorldOutcome | None, *, tick: int) ->
 
 
 def between(
-    samples: Sequence[Sample], figures: Sequence[str], *, tick: int, floor: float = 0.0
+    samples: Sequence[Sample],
+    figures: Sequence[str],
+    *,
+    tick: int,
+    floor: float = 0.0,
+    ceiling: float = 1.0,
 ) -> Between:
-    """Sum up what the seeds gave at a tick. Each figure can be `floor` to 1."""
+    """Sum up what the seeds gave at a tick. Each figure can be `floor` to `ceiling`."""
     measured = [sample for sample in samples if sample.of]
     groups = _alike({sample.seed: sample.answers for sample in measured})
     worlds = [world for sample in measured for world in sample.worlds]
@@ -133,6 +138,7 @@ def between(
                 [sample.values[figure] for sample in measured],
                 len(groups),
                 floor=floor,
+                ceiling=ceiling,
                 alike=not unlike,
             )
             for figure in figures

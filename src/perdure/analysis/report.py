@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
+from perdure.analysis.beside import Beside, compare, side, why_not
 from perdure.analysis.cells import Cells, by_scenario, waves_of
 from perdure.analysis.change import Change, change
 from perdure.analysis.costs import CostSum, NamedSum, by, total
@@ -18,8 +19,9 @@ from perdure.analysis.difference import Difference, differences, references
 from perdure.analysis.grouping import grouping_attribute, groups_of
 from perdure.analysis.models import ModelUse, models_used
 from perdure.analysis.outside import Outside, outside
+from perdure.analysis.over_personas import PersonaFigures, over_personas
 from perdure.analysis.paired import Pair
-from perdure.analysis.prediction import Group, Prediction, WorldAnswers, predict
+from perdure.analysis.prediction import LOG_FLOOR, Group, Prediction, WorldAnswers, predict
 from perdure.analysis.questions import (
     QuestionShares,
     closed_questions,
@@ -29,7 +31,9 @@ from perdure.analysis.questions import (
 from perdure.analysis.reading import Activation, WorldReading, read_world
 from perdure.analysis.replicates import ScenarioSeeds, scenario_seeds
 from perdure.analysis.source import RecordSource
+from perdure.analysis.telling import Telling, Verdict, telling
 from perdure.analysis.unmeasured import Gap, gaps
+from perdure.analysis.weighting import Weighting, weighting_of, weights_by_persona
 from perdure.base.canonical import encode
 from perdure.records.budget import Budget
 from perdure.records.channels import Involvement
@@ -68,6 +72,23 @@ SPREAD = (
     "the answers that are measured, person by person. 95 % interval of the mean: Student's t with "
     "effective - 1 degrees of freedom, cut to what is possible. It says how far other seeds would "
     "move the mean, not other people or another model."
+)
+
+
+LOG_LOSS = (
+    f"Log loss: mean over personas of -ln(probability of the real value), below {LOG_FLOOR:g} "
+    "counted as that (0 perfect)."
+)
+OVER_PERSONAS = (
+    "Interval over personas: how far other people of the same kind would move the figure, with "
+    "these seeds. All answers of a persona are one cluster; share: Wilson's interval with as many "
+    "answers as have the variance between clusters; difference: Student's t."
+)
+TELLING = (
+    "Told apart: each scenario against the first of its variant, seed by seed, at the last wave; "
+    "the first of another variant against the first of the study, over seeds (Welch). A difference "
+    "counts if its chance under no difference is below 5 % after Holm's correction for how many "
+    "are compared. What could have been seen is half of the narrowest 95 % interval."
 )
 
 
@@ -122,7 +143,9 @@ class Report(Record):
     one in force, `rungs` all that the run took of its ladder. `marks` says what the run was forced
     past: what it found is then no longer the work of one study and one program. `comparability`
     says which worlds ran alike. `population` says how the people were drawn; a run of before that
-    was recorded has none.
+    was recorded has none. `telling` says whether the study can tell its scenarios apart.
+    `over_personas` has the waves with intervals over personas, and by weight, which `weighting` is
+    about; `beside` compares another run with this one.
     """
 
     run_id: str
@@ -148,6 +171,10 @@ class Report(Record):
     marks: Marks
     comparability: Comparability = Comparability()
     population: PopulationManifest | None = None
+    telling: Telling = Telling(verdict=Verdict.NOTHING_TO_COMPARE)
+    over_personas: tuple[PersonaFigures, ...] = ()
+    weighting: Weighting = Weighting()
+    beside: Beside | None = None
 
 
 class _Frame(Record):
@@ -160,8 +187,10 @@ class _Frame(Record):
     groups: tuple[Group, ...]
 
 
-def build_report(source: RecordSource, *, grouped_by: str = "") -> Report:
-    """Read a run's record once and say what it found.
+def build_report(
+    source: RecordSource, *, grouped_by: str = "", beside: RecordSource | None = None
+) -> Report:
+    """Read a run's record once and say what it found; `beside` is a run to compare it with.
 
     Raises:
         UsageError: `grouped_by` is not an attribute that can be grouped by.
@@ -181,27 +210,18 @@ def build_report(source: RecordSource, *, grouped_by: str = "") -> Report:
         groups=groups_of(personas, spec),
     )
     scenarios = {scenario.id: scenario for scenario in study.scenarios}
-    involved = _Involved(personas)
-    readings = [
-        read_world(
-            world,
-            scenarios[world.scenario],
-            source.events(world.world_id),
-            waved=frozenset(waved),
-            closed=frozenset(closed),
-            involved=involved.of(scenarios[world.scenario].involvement),
-        )
-        for world in source.worlds
-    ]
+    readings = _readings(source, study)
     outcomes = source.outcomes
     cells = by_scenario(scenarios, readings, outcomes)
     predictions = _predictions(cells, frame) if frame.question in waved else ()
     changes = tuple(one for name in waved for one in _changes(name, cells, scenarios, frame))
     questions = question_shares(study, cells)
+    compared = tuple(one for name in waved for one in _differences(name, cells, scenarios, frame))
+    weighting = weighting_of(study.population, source.entry.weights, personas)
     lines = [line for reading in readings for line in reading.costs]
     worlds = tuple(_world_line(outcomes.get(r.world.world_id), r) for r in readings)
     spent = total(lines)
-    beside = outside(source.log, source.journal, source.journal_fault)
+    apart = outside(source.log, source.journal, source.journal_fault)
     return Report(
         run_id=source.entry.run_id,
         study=study.name,
@@ -216,9 +236,7 @@ def build_report(source: RecordSource, *, grouped_by: str = "") -> Report:
         predictions=predictions,
         questions=questions,
         changes=changes,
-        differences=tuple(
-            one for name in waved for one in _differences(name, cells, scenarios, frame)
-        ),
+        differences=compared,
         seeds=tuple(
             scenario_seeds(name, [stands for _, stands in mine]) for name, mine in cells.items()
         ),
@@ -231,13 +249,13 @@ def build_report(source: RecordSource, *, grouped_by: str = "") -> Report:
             changes=changes,
             readings=readings,
             cost=spent,
-            beside=beside,
+            beside=apart,
             graph=source.entry.population.graph if source.entry.population else None,
         ),
         cost=CostReport(
             currency=source.entry.currency,
             total=spent,
-            outside=beside,
+            outside=apart,
             by_model=by(lines, lambda key: key.model),
             by_role=by(lines, lambda key: key.role),
             by_purpose=by(lines, lambda key: key.purpose),
@@ -251,10 +269,64 @@ def build_report(source: RecordSource, *, grouped_by: str = "") -> Report:
             "change": CHANGE,
             "difference": DIFFERENCE,
             "spread": SPREAD,
+            "log_loss": LOG_LOSS,
+            "over_personas": OVER_PERSONAS,
+            "telling": TELLING,
         },
         marks=marks(source.log),
         comparability=comparability(source.worlds, outcomes),
         population=source.entry.population,
+        telling=telling(study.scenarios, compared, questions),
+        over_personas=over_personas(
+            cells,
+            {name: frame.choices[name] for name in waved},
+            references(study.scenarios),
+            weights_by_persona(weighting, source.entry.weights, personas),
+        ),
+        weighting=weighting,
+        beside=_beside(beside, question, frame.real, cells) if beside is not None else None,
+    )
+
+
+def _readings(source: RecordSource, study: Study) -> list[WorldReading]:
+    """Read every world of a run, one after the other."""
+    scenarios = {scenario.id: scenario for scenario in study.scenarios}
+    involved = _Involved(source.personas)
+    waved, closed = frozenset(waved_questions(study)), frozenset(closed_questions(study))
+    return [
+        read_world(
+            world,
+            scenarios[world.scenario],
+            source.events(world.world_id),
+            waved=waved,
+            closed=closed,
+            involved=involved.of(scenarios[world.scenario].involvement),
+        )
+        for world in source.worlds
+    ]
+
+
+def _beside(
+    other: RecordSource, question: Question | None, real: Mapping[str, str], cells: Cells
+) -> Beside:
+    study = msgspec.json.decode(other.entry.study, type=Study)
+    readings = _readings(other, study)
+    scenarios = [scenario.id for scenario in study.scenarios]
+    theirs = side(
+        outcome_question(study),
+        other.held_out,
+        by_scenario(scenarios, readings, other.outcomes),
+    )
+    mine = side(question, real, cells)
+    why = why_not(mine, theirs)
+    lines = [line for reading in readings for line in reading.costs]
+    rows = () if why else compare(mine, theirs)
+    return Beside(
+        run_id=other.entry.run_id,
+        study=study.name,
+        models=tuple(dict.fromkeys(use.model for use in models_used(study.models, lines))),
+        why=why or ("" if rows else "no wave of a scenario is in both runs"),
+        rows=rows,
     )
 
 

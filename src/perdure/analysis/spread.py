@@ -40,11 +40,18 @@ class Spread(Record):
     no_interval: str
 
 
-def spread(values: Sequence[float], effective: int, *, floor: float, alike: bool = True) -> Spread:
+def spread(
+    values: Sequence[float],
+    effective: int,
+    *,
+    floor: float,
+    ceiling: float = 1.0,
+    alike: bool = True,
+) -> Spread:
     """Sum up one value per seed. `effective` of the worlds differ.
 
-    The figure can be `floor` to 1. `alike` says whether the worlds ran under the same rungs; others
-    are no replicates of one another.
+    The figure can be `floor` to `ceiling`. `alike` says whether the worlds ran under the same
+    rungs; others are no replicates of one another.
     """
     seeds = len(values)
     mean = statistics.mean(values) if values else None
@@ -56,7 +63,7 @@ def spread(values: Sequence[float], effective: int, *, floor: float, alike: bool
         # the same worlds once more leave the interval as it was.
         error = math.sqrt(statistics.pvariance(values) / (effective - 1))
         reach = t_quantile(CONFIDENCE, effective - 1) * error
-        low, high = max(floor, mean - reach), min(1.0, mean + reach)
+        low, high = max(floor, mean - reach), min(ceiling, mean + reach)
     return Spread(
         seeds=seeds,
         effective=effective,
@@ -68,6 +75,14 @@ def spread(values: Sequence[float], effective: int, *, floor: float, alike: bool
         high=high,
         no_interval=refused,
     )
+
+
+def error_of(measured: Spread) -> float | None:
+    """Give the standard error that the interval of a spread rests on; None if it has none."""
+    if measured.low is None or measured.sd is None:
+        return None
+    squares = measured.sd**2 * (measured.seeds - 1) / measured.seeds
+    return math.sqrt(squares / (measured.effective - 1))
 
 
 def _why_not(sd: float | None, seeds: int, effective: int, *, alike: bool) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -22,6 +24,7 @@ what was not measured and why; the cost. Every figure has its count.
 Example:
   perdure report runs/first
   perdure report runs/first --by education --json
+  perdure report runs/model --beside runs/baseline
 """
 
 By = Annotated[
@@ -31,17 +34,26 @@ By = Annotated[
     ),
 ]
 
+Beside = Annotated[
+    Path | None,
+    typer.Option(
+        "--beside",
+        metavar="DIR",
+        help="Compare with this run on the same people, such as one of the rule baseline.",
+    ),
+]
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command("report", help=HELP, cls=PlainCommand)(report)
 
 
-def report(folder: RunFolder, *, by: By = "", json: Json = False) -> int:
+def report(folder: RunFolder, *, by: By = "", beside: Beside = None, json: Json = False) -> int:
     """Show what a run found.
 
     Raises:
-        UsageError: the folder holds no run, or the attribute cannot be grouped by.
+        UsageError: a folder holds no run, or the attribute cannot be grouped by.
         DamagedRecordError: the record does not hold what was written.
 
     """
@@ -50,8 +62,10 @@ def report(folder: RunFolder, *, by: By = "", json: Json = False) -> int:
     from perdure.cli.record import opened  # noqa: PLC0415 - heavy
     from perdure.cli.report_view import report_parts  # noqa: PLC0415 - heavy
 
-    with opened(folder) as record:
-        found = build_report(record, grouped_by=by)
+    with ExitStack() as stack:
+        record = stack.enter_context(opened(folder))
+        other = stack.enter_context(opened(beside)) if beside is not None else None
+        found = build_report(record, grouped_by=by, beside=other)
     if json:
         write_json(found)
     else:

@@ -22,6 +22,7 @@ from perdure.cli.marks_view import mark_parts
 from perdure.cli.population_view import failure_parts
 from perdure.cli.questions_view import denominators, exposure_parts, wave_parts
 from perdure.cli.spread_view import seeds_parts, several, spread_parts
+from perdure.cli.statistics_view import statistics_parts, telling_parts
 from perdure.cli.tables import fits, heading, paragraph, table, verbatim
 from perdure.cli.worlds_table import WorldsTable, cause_parts
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 def report_parts(report: Report, folder: str) -> Iterator[RenderableType]:
     """Draw every part of a report in order."""
+    yield from telling_parts(report)
     yield paragraph(f"Report of {report.study}: {report.title}", style="bold")
     yield verbatim(f"{folder}, run {report.run_id}, {report.state}")
     if report.partial:
@@ -49,6 +51,7 @@ def report_parts(report: Report, folder: str) -> Iterator[RenderableType]:
         yield from _outcome(report, report.outcome)
     for question in report.questions:
         yield from _question(report, question)
+    yield from statistics_parts(report)
     yield from _activation(report)
     yield from _gaps(report)
     yield from _cost(report)

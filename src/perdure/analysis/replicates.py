@@ -84,7 +84,8 @@ class Sample(Record):
 
     `of` is how many answers its figures rest on, None if the place was not reached or nobody was
     asked there. `values` are by figure and empty without answers. `answers` is equal for seeds that
-    gave the same answers, person by person.
+    gave the same answers, person by person. `why` says why nothing was measured there, if it is
+    none of the usual reasons.
     """
 
     seed: int
@@ -92,6 +93,7 @@ class Sample(Record):
     of: int | None
     values: dict[str, float]
     answers: Hashable
+    why: str = ""
 
 
 def seed_world(world: WorldEntry, outcome: WorldOutcome | None, *, tick: int) -> SeedWorld:
@@ -191,6 +193,8 @@ def _missing(sample: Sample, tick: int) -> SeedNote:
     world = (behind or sample.worlds)[0]
     if behind:
         why = _standing(world)
+    elif sample.why:
+        why = sample.why
     elif sample.of is None:
         why = "nobody was asked"
     else:

@@ -7,7 +7,7 @@ how many events its record has.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -18,9 +18,12 @@ from perdure.analysis.costs import CostSum, NamedSum, by, total
 from perdure.analysis.difference import Difference, differences, references
 from perdure.analysis.grouping import grouping_attribute, groups_of
 from perdure.analysis.models import ModelUse, models_used
+from perdure.analysis.opinions import OpinionPath
+from perdure.analysis.outlooks import Outlooks
 from perdure.analysis.outside import Outside, outside
 from perdure.analysis.over_personas import PersonaFigures, over_personas
 from perdure.analysis.paired import Pair
+from perdure.analysis.polarization import Polarization
 from perdure.analysis.prediction import LOG_FLOOR, Group, Prediction, WorldAnswers, predict
 from perdure.analysis.questions import (
     QuestionShares,
@@ -33,6 +36,7 @@ from perdure.analysis.replicates import ScenarioSeeds, scenario_seeds
 from perdure.analysis.source import RecordSource
 from perdure.analysis.telling import Telling, Verdict, telling
 from perdure.analysis.unmeasured import Gap, gaps
+from perdure.analysis.watching import Watcher, watched
 from perdure.analysis.weighting import Weighting, weighting_of, weights_by_persona
 from perdure.base.canonical import encode
 from perdure.records.budget import Budget
@@ -41,7 +45,7 @@ from perdure.records.comparability import Comparability
 from perdure.records.persona import Persona
 from perdure.records.population import PopulationManifest
 from perdure.records.record import Record
-from perdure.records.registry import RungAt, WorldOutcome, WorldState
+from perdure.records.registry import RungAt, WorldEntry, WorldOutcome, WorldState
 from perdure.records.scenario import Question, Scenario
 from perdure.records.study import Study
 from perdure.study.activity import factor
@@ -89,6 +93,17 @@ TELLING = (
     "the first of another variant against the first of the study, over seeds (Welch). A difference "
     "counts if its chance under no difference is below 5 % after Holm's correction for how many "
     "are compared. What could have been seen is half of the narrowest 95 % interval."
+)
+
+OPINIONS = (
+    "Belief: -3 to 3 in steps, 0 is unsure. A persona that met a claim and was not moved is unsure "
+    "of it; one that did not meet it has no belief, and is in no share but those of everybody."
+)
+POLARIZATION = (
+    "Divergence: Jensen and Shannon's between communities, each by its size, as a share of the "
+    "most that communities of these sizes can have (0: all alike, 1: the opinion gives the "
+    "community away). By chance: its mean if the people were shuffled among communities of the "
+    "same sizes. p: the chance of as high a mean over the seeds, if communities had no part in it."
 )
 
 
@@ -145,7 +160,9 @@ class Report(Record):
     says which worlds ran alike. `population` says how the people were drawn; a run of before that
     was recorded has none. `telling` says whether the study can tell its scenarios apart.
     `over_personas` has the waves with intervals over personas, and by weight, which `weighting` is
-    about; `beside` compares another run with this one.
+    about; `beside` compares another run with this one. `opinions` follows the beliefs in each
+    claim, and `polarization` says how far communities part; without communities it is empty, which
+    is among the gaps.
     """
 
     run_id: str
@@ -174,6 +191,8 @@ class Report(Record):
     telling: Telling = Telling(verdict=Verdict.NOTHING_TO_COMPARE)
     over_personas: tuple[PersonaFigures, ...] = ()
     weighting: Weighting = Weighting()
+    opinions: tuple[OpinionPath, ...] = ()
+    polarization: tuple[Polarization, ...] = ()
     beside: Beside | None = None
 
 
@@ -210,7 +229,8 @@ def build_report(
         groups=groups_of(personas, spec),
     )
     scenarios = {scenario.id: scenario for scenario in study.scenarios}
-    readings = _readings(source, study)
+    outlooks = Outlooks(study, source.graph, personas)
+    readings = _readings(source, study, outlooks.watch)
     outcomes = source.outcomes
     cells = by_scenario(scenarios, readings, outcomes)
     predictions = _predictions(cells, frame) if frame.question in waved else ()
@@ -272,6 +292,8 @@ def build_report(
             "log_loss": LOG_LOSS,
             "over_personas": OVER_PERSONAS,
             "telling": TELLING,
+            "opinions": OPINIONS,
+            "polarization": POLARIZATION,
         },
         marks=marks(source.log),
         comparability=comparability(source.worlds, outcomes),
@@ -284,12 +306,22 @@ def build_report(
             weights_by_persona(weighting, source.entry.weights, personas),
         ),
         weighting=weighting,
+        opinions=outlooks.paths(cells),
+        polarization=outlooks.polarization(cells, {name: frame.choices[name] for name in waved}),
         beside=_beside(beside, question, frame.real, cells) if beside is not None else None,
     )
 
 
-def _readings(source: RecordSource, study: Study) -> list[WorldReading]:
-    """Read every world of a run, one after the other."""
+def _no_watchers(_world: WorldEntry) -> tuple[Watcher, ...]:
+    return ()
+
+
+def _readings(
+    source: RecordSource,
+    study: Study,
+    watch: Callable[[WorldEntry], Sequence[Watcher]] = _no_watchers,
+) -> list[WorldReading]:
+    """Read every world of a run, one after the other, while its watchers watch."""
     scenarios = {scenario.id: scenario for scenario in study.scenarios}
     involved = _Involved(source.personas)
     waved, closed = frozenset(waved_questions(study)), frozenset(closed_questions(study))
@@ -297,7 +329,7 @@ def _readings(source: RecordSource, study: Study) -> list[WorldReading]:
         read_world(
             world,
             scenarios[world.scenario],
-            source.events(world.world_id),
+            watched(source.events(world.world_id), watch(world)),
             waved=waved,
             closed=closed,
             involved=involved.of(scenarios[world.scenario].involvement),

@@ -19,6 +19,7 @@ from perdure.cli.cost_view import cost_table, outside_line, outside_parts
 from perdure.cli.figures import count, percent, plural, score, spend
 from perdure.cli.headline_view import SCENARIOS_MAX, headlines
 from perdure.cli.marks_view import mark_parts
+from perdure.cli.opinion_view import opinion_parts
 from perdure.cli.population_view import failure_parts
 from perdure.cli.questions_view import denominators, exposure_parts, wave_parts
 from perdure.cli.spread_view import seeds_parts, several, spread_parts
@@ -52,6 +53,7 @@ def report_parts(report: Report, folder: str) -> Iterator[RenderableType]:
     for question in report.questions:
         yield from _question(report, question)
     yield from statistics_parts(report)
+    yield from opinion_parts(report)
     yield from _activation(report)
     yield from _gaps(report)
     yield from _cost(report)

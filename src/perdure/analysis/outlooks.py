@@ -1,11 +1,13 @@
-"""What is followed in every world while its events pass: beliefs, and how communities part."""
+"""What is followed in every world while its events pass: beliefs, communities, channels."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from perdure.analysis.cells import Cells, waves_of
+from perdure.analysis.channels import ChannelFigures, channel_figures
 from perdure.analysis.divergence import COMMUNITIES_MIN, Shuffler
+from perdure.analysis.exposure import ExposurePass
 from perdure.analysis.opinions import Chances, OpinionPass, OpinionPath, opinion_paths
 from perdure.analysis.polarization import Polarization, of_answers, of_beliefs
 from perdure.analysis.watching import Watcher
@@ -27,6 +29,7 @@ class Outlooks:
         self._shuffler = Shuffler(communities) if several else None
         self._chances: dict[str, Chances] = {one.id: {} for one in study.scenarios}
         self._opinions: dict[str, OpinionPass] = {}
+        self._exposures: dict[str, ExposurePass] = {}
 
     def watch(self, world: WorldEntry) -> Sequence[Watcher]:
         """Begin to follow a world."""
@@ -34,7 +37,16 @@ class Outlooks:
             self._places, self._claims, self._shuffler, self._chances[world.scenario]
         )
         self._opinions[world.world_id] = seen
-        return (seen,)
+        shown = self._exposures[world.world_id] = ExposurePass(self._places)
+        return (seen, shown)
+
+    def channels(self, cells: Cells) -> tuple[ChannelFigures, ...]:
+        """Sum up what went on on each channel, by scenario."""
+        found: list[ChannelFigures] = []
+        for name, mine in cells.items():
+            worlds = [(stands, self._exposures[stands.world_id].channels()) for _, stands in mine]
+            found.extend(channel_figures(name, worlds, personas=len(self._places)))
+        return tuple(found)
 
     def paths(self, cells: Cells) -> tuple[OpinionPath, ...]:
         """Give the path of each belief, by scenario."""

@@ -14,6 +14,7 @@ import msgspec
 from perdure.analysis.beside import Beside, compare, side, why_not
 from perdure.analysis.cells import Cells, by_scenario, waves_of
 from perdure.analysis.change import Change, change
+from perdure.analysis.channels import ChannelFigures
 from perdure.analysis.costs import CostSum, NamedSum, by, total
 from perdure.analysis.difference import Difference, differences, references
 from perdure.analysis.grouping import grouping_attribute, groups_of
@@ -99,6 +100,11 @@ OPINIONS = (
     "Belief: -3 to 3 in steps, 0 is unsure. A persona that met a claim and was not moved is unsure "
     "of it; one that did not meet it has no belief, and is in no share but those of everybody."
 )
+CHANNELS = (
+    "An exposure is a message in a turn that was taken. Gini: 0 if all messages that were shown "
+    "have the same exposures, towards 1 if one has them all; first tenth: the share of exposures "
+    "that the most shown tenth of these messages has. Over worlds at their end."
+)
 POLARIZATION = (
     "Divergence: Jensen and Shannon's between communities, each by its size, as a share of the "
     "most that communities of these sizes can have (0: all alike, 1: the opinion gives the "
@@ -162,7 +168,7 @@ class Report(Record):
     `over_personas` has the waves with intervals over personas, and by weight, which `weighting` is
     about; `beside` compares another run with this one. `opinions` follows the beliefs in each
     claim, and `polarization` says how far communities part; without communities it is empty, which
-    is among the gaps.
+    is among the gaps. `channels` has what was shown and done on each.
     """
 
     run_id: str
@@ -193,6 +199,7 @@ class Report(Record):
     weighting: Weighting = Weighting()
     opinions: tuple[OpinionPath, ...] = ()
     polarization: tuple[Polarization, ...] = ()
+    channels: tuple[ChannelFigures, ...] = ()
     beside: Beside | None = None
 
 
@@ -294,6 +301,7 @@ def build_report(
             "telling": TELLING,
             "opinions": OPINIONS,
             "polarization": POLARIZATION,
+            "channels": CHANNELS,
         },
         marks=marks(source.log),
         comparability=comparability(source.worlds, outcomes),
@@ -307,6 +315,7 @@ def build_report(
         ),
         weighting=weighting,
         opinions=outlooks.paths(cells),
+        channels=outlooks.channels(cells),
         polarization=outlooks.polarization(cells, {name: frame.choices[name] for name in waved}),
         beside=_beside(beside, question, frame.real, cells) if beside is not None else None,
     )

@@ -15,6 +15,7 @@ from perdure.analysis.unmeasured import Gap
 from perdure.cli.alike_view import alike_parts
 from perdure.cli.budget_view import standing_parts
 from perdure.cli.change_view import change_parts, difference_parts
+from perdure.cli.channels_view import channel_parts
 from perdure.cli.cost_view import cost_table, outside_line, outside_parts
 from perdure.cli.figures import count, percent, plural, score, spend
 from perdure.cli.headline_view import SCENARIOS_MAX, headlines
@@ -54,6 +55,7 @@ def report_parts(report: Report, folder: str) -> Iterator[RenderableType]:
         yield from _question(report, question)
     yield from statistics_parts(report)
     yield from opinion_parts(report)
+    yield from channel_parts(report)
     yield from _activation(report)
     yield from _gaps(report)
     yield from _cost(report)

@@ -15,6 +15,7 @@ from perdure.records.record import Record
 
 EXPOSURES = "exposures"
 FEW = "fewer than two messages were shown"
+_NUMBERS = frozenset({EXPOSURES, "messages", "turns"})
 
 
 class WorldChannel(Record):
@@ -120,7 +121,10 @@ def _figures(scenario: str, channel: str, worlds: Sequence[_One], personas: int)
             for world, seen in worlds
         ),
         by_tick=_by_tick(worlds),
-        figures={name: _over(worlds, name, measure) for name, measure in measures.items()},
+        figures={
+            name: _over(worlds, name, measure, ceiling=math.inf if name in _NUMBERS else 1.0)
+            for name, measure in measures.items()
+        },
         claims=_counted(worlds, lambda seen: seen.claims, personas),
         actions=_counted(worlds, lambda seen: seen.actions),
         rejected=_counted(worlds, _rejected),
@@ -164,16 +168,17 @@ def _by_tick(worlds: Sequence[_One]) -> tuple[TickExposures, ...]:
 
 
 def _counted(
-    worlds: Sequence[_One], counts: Callable[[ChannelSeen], Mapping[str, int]], of: int = 1
+    worlds: Sequence[_One], counts: Callable[[ChannelSeen], Mapping[str, int]], of: int = 0
 ) -> dict[str, Between]:
     def measure(name: str) -> _Measure:
-        return lambda seen: counts(seen).get(name, 0) / of if of else None
+        return lambda seen: counts(seen).get(name, 0) / (of or 1)
 
     names: Iterable[str] = sorted({name for _, seen in worlds for name in counts(seen)})
-    return {name: _over(worlds, name, measure(name)) for name in names}
+    ceiling = 1.0 if of else math.inf
+    return {name: _over(worlds, name, measure(name), ceiling=ceiling) for name in names}
 
 
-def _over(worlds: Sequence[_One], name: str, measure: _Measure) -> Between:
+def _over(worlds: Sequence[_One], name: str, measure: _Measure, *, ceiling: float) -> Between:
     last = max(world.horizon for world, _ in worlds) - 1
     samples = []
     for world, seen in worlds:
@@ -188,7 +193,7 @@ def _over(worlds: Sequence[_One], name: str, measure: _Measure) -> Between:
                 why=FEW,
             )
         )
-    return between(samples, (name,), tick=last, ceiling=math.inf)
+    return between(samples, (name,), tick=last, ceiling=ceiling)
 
 
 def most_shown(figures: ChannelFigures) -> tuple[tuple[str, Message], ...]:

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from perdure.analysis.anomalies import Anomalies, anomalies
 from perdure.analysis.cells import Cells, waves_of
 from perdure.analysis.channels import ChannelFigures, channel_figures
 from perdure.analysis.divergence import COMMUNITIES_MIN, Shuffler
 from perdure.analysis.exposure import ExposurePass
+from perdure.analysis.incidents import IncidentPass
 from perdure.analysis.opinions import Chances, OpinionPass, OpinionPath, opinion_paths
 from perdure.analysis.polarization import Polarization, of_answers, of_beliefs
+from perdure.analysis.replicates import ScenarioSeeds
 from perdure.analysis.watching import Watcher
 from perdure.records.graph import Node
 from perdure.records.persona import Persona
 from perdure.records.registry import WorldEntry
 from perdure.records.study import Study
+
+_RULE = "baseline"  # the provider whose answers are those of a declared rule
+_TIER = "tier_"  # the roles that answer for personas
 
 
 class Outlooks:
@@ -29,6 +35,12 @@ class Outlooks:
         self._shuffler = Shuffler(communities) if several else None
         self._chances: dict[str, Chances] = {one.id: {} for one in study.scenarios}
         self._opinions: dict[str, OpinionPass] = {}
+        self._by_rule = all(
+            spec.pin.provider == _RULE
+            for role, spec in study.models.items()
+            if role.startswith(_TIER)
+        )
+        self._incidents: dict[str, IncidentPass] = {}
         self._exposures: dict[str, ExposurePass] = {}
 
     def watch(self, world: WorldEntry) -> Sequence[Watcher]:
@@ -38,7 +50,18 @@ class Outlooks:
         )
         self._opinions[world.world_id] = seen
         shown = self._exposures[world.world_id] = ExposurePass(self._places)
-        return (seen, shown)
+        watching = self._incidents[world.world_id] = IncidentPass()
+        return (seen, shown, watching)
+
+    def anomalies(
+        self, cells: Cells, paths: Sequence[OpinionPath], seeds: Sequence[ScenarioSeeds]
+    ) -> Anomalies:
+        """Apply the rules of anomalies to what was seen."""
+        worlds = {
+            name: [(stands, self._incidents[stands.world_id].incidents()) for _, stands in mine]
+            for name, mine in cells.items()
+        }
+        return anomalies(worlds, paths, seeds, by_rule=self._by_rule)
 
     def channels(self, cells: Cells) -> tuple[ChannelFigures, ...]:
         """Sum up what went on on each channel, by scenario."""

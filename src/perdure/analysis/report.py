@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
+from perdure.analysis.anomalies import Anomalies
 from perdure.analysis.beside import Beside, compare, side, why_not
 from perdure.analysis.cells import Cells, by_scenario, waves_of
 from perdure.analysis.change import Change, change
@@ -168,7 +169,8 @@ class Report(Record):
     `over_personas` has the waves with intervals over personas, and by weight, which `weighting` is
     about; `beside` compares another run with this one. `opinions` follows the beliefs in each
     claim, and `polarization` says how far communities part; without communities it is empty, which
-    is among the gaps. `channels` has what was shown and done on each.
+    is among the gaps. `channels` has what was shown and done on each, `anomalies`
+    where to look again, by stated rules.
     """
 
     run_id: str
@@ -200,6 +202,7 @@ class Report(Record):
     opinions: tuple[OpinionPath, ...] = ()
     polarization: tuple[Polarization, ...] = ()
     channels: tuple[ChannelFigures, ...] = ()
+    anomalies: Anomalies = Anomalies()
     beside: Beside | None = None
 
 
@@ -244,6 +247,10 @@ def build_report(
     changes = tuple(one for name in waved for one in _changes(name, cells, scenarios, frame))
     questions = question_shares(study, cells)
     compared = tuple(one for name in waved for one in _differences(name, cells, scenarios, frame))
+    seeds = tuple(
+        scenario_seeds(name, [stands for _, stands in mine]) for name, mine in cells.items()
+    )
+    paths = outlooks.paths(cells)
     weighting = weighting_of(study.population, source.entry.weights, personas)
     lines = [line for reading in readings for line in reading.costs]
     worlds = tuple(_world_line(outcomes.get(r.world.world_id), r) for r in readings)
@@ -264,9 +271,7 @@ def build_report(
         questions=questions,
         changes=changes,
         differences=compared,
-        seeds=tuple(
-            scenario_seeds(name, [stands for _, stands in mine]) for name, mine in cells.items()
-        ),
+        seeds=seeds,
         gaps=gaps(
             outcome=frame.question,
             waved=waved,
@@ -314,7 +319,8 @@ def build_report(
             weights_by_persona(weighting, source.entry.weights, personas),
         ),
         weighting=weighting,
-        opinions=outlooks.paths(cells),
+        opinions=paths,
+        anomalies=outlooks.anomalies(cells, paths, seeds),
         channels=outlooks.channels(cells),
         polarization=outlooks.polarization(cells, {name: frame.choices[name] for name in waved}),
         beside=_beside(beside, question, frame.real, cells) if beside is not None else None,

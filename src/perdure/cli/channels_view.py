@@ -23,7 +23,7 @@ def channel_parts(report: Report) -> Iterator[RenderableType]:
     if not report.channels:
         return
     yield heading("Channels: what was shown")
-    columns = ["scenario", "channel", "figure", "mean", "sd", "95 % interval", "seeds"]
+    columns = ["scenario", "channel", "figure", "mean", "95 % interval", "seeds"]
     rows = [
         [one.scenario, one.channel, name.replace("_", " "), *_cells(name, found)]
         for one in report.channels
@@ -83,7 +83,6 @@ def _cells(title: str, found: Between, *, name: str = "") -> list[str]:
     interval = "none" if spread.low is None else f"{write(spread.low)} to {write(spread.high)}"
     return [
         write(spread.mean),
-        write(spread.sd),
         interval,
         f"{count(spread.effective)} of {count(spread.seeds)}",
     ]

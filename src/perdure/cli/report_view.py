@@ -13,6 +13,7 @@ from perdure.analysis.questions import QuestionShares
 from perdure.analysis.report import Outcome, Report
 from perdure.analysis.unmeasured import Gap
 from perdure.cli.alike_view import alike_parts
+from perdure.cli.anomalies_view import anomaly_parts
 from perdure.cli.budget_view import standing_parts
 from perdure.cli.change_view import change_parts, difference_parts
 from perdure.cli.channels_view import channel_parts
@@ -56,6 +57,7 @@ def report_parts(report: Report, folder: str) -> Iterator[RenderableType]:
     yield from statistics_parts(report)
     yield from opinion_parts(report)
     yield from channel_parts(report)
+    yield from anomaly_parts(report)
     yield from _activation(report)
     yield from _gaps(report)
     yield from _cost(report)

@@ -90,8 +90,8 @@ _RULES: tuple[tuple[str, str, float, str, str], ...] = (
     (
         BACKLASH,
         (
-            "of those who take a side on a claim, this share is on the smaller one at the end (after "
-            f"an intervention: it grew by {SPLIT_MORE:g} or more)"
+            "of those who take a side on a claim, this share is on the smaller one at the end "
+            f"(after an intervention: it grew by {SPLIT_MORE:g} or more)"
         ),
         SPLIT,
         "what convinced some put others off; look whether sides follow a group",
@@ -124,8 +124,8 @@ _RULES: tuple[tuple[str, str, float, str, str], ...] = (
     (
         DRIFT,
         (
-            "the agreement of probes with what is known fell by this from the first half of the ticks "
-            "to the second"
+            "the agreement of probes with what is known fell by this from the first half of the "
+            "ticks to the second"
         ),
         DRIFTED,
         "personas forget who they are as their memory grows",
@@ -134,8 +134,8 @@ _RULES: tuple[tuple[str, str, float, str, str], ...] = (
     (
         FAILURES,
         (
-            "the failed share of a tick's turns is this many times that of the whole run, and is no "
-            "accident of few turns"
+            "the failed share of a tick's turns is this many times that of the whole run, and is "
+            "no accident of few turns"
         ),
         FAILING,
         "an outage, a limit of the endpoint, or prompts that grew too long",

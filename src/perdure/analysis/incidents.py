@@ -103,9 +103,11 @@ class IncidentPass:
         self._first = event.seq if self._first < 0 else self._first
         now = self._open
         match event.payload:
-            case Turn(presentation=shown, answer=answer):
+            case Turn(presentation=shown, answer=answer, reaction=reaction):
                 now.turns += 1
-                now.wordings[shown.question].add(answer, event.seq)
+                now.wordings[shown.question].add(
+                    answer if reaction is None else reaction.words, event.seq
+                )
             case TurnNotTaken():
                 now.failed.append(event.seq)
             case Probed(failed=None, choice=choice, code=code) if choice:

@@ -13,6 +13,7 @@ from perdure.analysis.incidents import IncidentPass
 from perdure.analysis.opinions import Chances, OpinionPass, OpinionPath, opinion_paths
 from perdure.analysis.polarization import Polarization, of_answers, of_beliefs
 from perdure.analysis.replicates import ScenarioSeeds
+from perdure.analysis.verbatims import Samples, VerbatimPass, Verbatims, verbatims
 from perdure.analysis.watching import Watcher
 from perdure.records.graph import Node
 from perdure.records.persona import Persona
@@ -40,6 +41,8 @@ class Outlooks:
             for role, spec in study.models.items()
             if role.startswith(_TIER)
         )
+        self._questions = tuple(question.id for question in study.questions)
+        self._samples: dict[str, Samples] = {one.id: {} for one in study.scenarios}
         self._incidents: dict[str, IncidentPass] = {}
         self._exposures: dict[str, ExposurePass] = {}
 
@@ -51,7 +54,16 @@ class Outlooks:
         self._opinions[world.world_id] = seen
         shown = self._exposures[world.world_id] = ExposurePass(self._places)
         watching = self._incidents[world.world_id] = IncidentPass()
-        return (seen, shown, watching)
+        said = VerbatimPass(world.world_id, self._samples[world.scenario])
+        return (seen, shown, watching, said)
+
+    def verbatims(self) -> tuple[Verbatims, ...]:
+        """Cluster what people said in their own words, by scenario and question."""
+        return tuple(
+            one
+            for name, samples in self._samples.items()
+            for one in verbatims(name, samples, self._questions)
+        )
 
     def anomalies(
         self, cells: Cells, paths: Sequence[OpinionPath], seeds: Sequence[ScenarioSeeds]

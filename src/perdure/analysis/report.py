@@ -38,6 +38,7 @@ from perdure.analysis.replicates import ScenarioSeeds, scenario_seeds
 from perdure.analysis.source import RecordSource
 from perdure.analysis.telling import Telling, Verdict, telling
 from perdure.analysis.unmeasured import Gap, gaps
+from perdure.analysis.verbatims import SAMPLE_MAX, Verbatims
 from perdure.analysis.watching import Watcher, watched
 from perdure.analysis.weighting import Weighting, weighting_of, weights_by_persona
 from perdure.base.canonical import encode
@@ -106,6 +107,11 @@ CHANNELS = (
     "have the same exposures, towards 1 if one has them all; first tenth: the share of exposures "
     "that the most shown tenth of these messages has. Over worlds at their end."
 )
+VERBATIMS = (
+    f"Answers in people's own words, at most {SAMPLE_MAX} of a scenario and question, drawn by a "
+    "seeded stream. Clustered by their words, the rarer the heavier, by average linkage; a cluster "
+    "is at least a fiftieth of them, and the rest is counted."
+)
 POLARIZATION = (
     "Divergence: Jensen and Shannon's between communities, each by its size, as a share of the "
     "most that communities of these sizes can have (0: all alike, 1: the opinion gives the "
@@ -170,7 +176,7 @@ class Report(Record):
     about; `beside` compares another run with this one. `opinions` follows the beliefs in each
     claim, and `polarization` says how far communities part; without communities it is empty, which
     is among the gaps. `channels` has what was shown and done on each, `anomalies`
-    where to look again, by stated rules.
+    where to look again, by stated rules, `verbatims` what was said in people's own words.
     """
 
     run_id: str
@@ -203,6 +209,7 @@ class Report(Record):
     polarization: tuple[Polarization, ...] = ()
     channels: tuple[ChannelFigures, ...] = ()
     anomalies: Anomalies = Anomalies()
+    verbatims: tuple[Verbatims, ...] = ()
     beside: Beside | None = None
 
 
@@ -307,6 +314,7 @@ def build_report(
             "opinions": OPINIONS,
             "polarization": POLARIZATION,
             "channels": CHANNELS,
+            "verbatims": VERBATIMS,
         },
         marks=marks(source.log),
         comparability=comparability(source.worlds, outcomes),
@@ -320,6 +328,7 @@ def build_report(
         ),
         weighting=weighting,
         opinions=paths,
+        verbatims=outlooks.verbatims(),
         anomalies=outlooks.anomalies(cells, paths, seeds),
         channels=outlooks.channels(cells),
         polarization=outlooks.polarization(cells, {name: frame.choices[name] for name in waved}),

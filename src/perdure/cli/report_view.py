@@ -27,6 +27,7 @@ from perdure.cli.questions_view import denominators, exposure_parts, wave_parts
 from perdure.cli.spread_view import seeds_parts, several, spread_parts
 from perdure.cli.statistics_view import statistics_parts, telling_parts
 from perdure.cli.tables import fits, heading, paragraph, table, verbatim
+from perdure.cli.verbatims_view import verbatim_parts
 from perdure.cli.worlds_table import WorldsTable, cause_parts
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def report_parts(report: Report, folder: str) -> Iterator[RenderableType]:
     yield from statistics_parts(report)
     yield from opinion_parts(report)
     yield from channel_parts(report)
+    yield from verbatim_parts(report)
     yield from anomaly_parts(report)
     yield from _activation(report)
     yield from _gaps(report)

@@ -18,6 +18,7 @@ from perdure.records.events import (
     Turn,
     TurnNotTaken,
 )
+from perdure.records.graph import Node
 from perdure.records.journal import OpenTick
 from perdure.records.outcome import TurnFailureCause, UnscorableCause
 from perdure.records.persona import AttributeSpec, Choice, Ontology, OutcomeSpec, Persona
@@ -130,6 +131,7 @@ class MemoryRecord:
         self.journal_fault = ""
         self.stands: dict[str, WorldOutcome] = {}
         self._personas = tuple(personas)
+        self.graph: tuple[Node, ...] = ()
         self._held_out = dict(held_out)
         self._events: dict[str, list[Event]] = {world.world_id: [] for world in self.worlds}
 

@@ -69,3 +69,12 @@ def test_below_refuses_an_empty_range():
     """There is nothing to draw below 1."""
     with pytest.raises(ValueError, match="at least 1"):
         stream().below(0)
+
+
+def test_words_by_the_million_are_pinned():
+    """They are those of this stream, one draw of it, and the same on every machine."""
+    stream = Stream("a", 1, "b")
+    words = stream.many(3)
+    assert words.hex() == "a11d65079ad7a5fad7bfa3d730b80c9af109a3aad81cb1d5"
+    assert stream.many(3) != words
+    assert Stream("a", 1, "b").many(5)[:24] == words

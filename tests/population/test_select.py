@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -205,3 +206,24 @@ def test_a_weighted_draw_is_pinned() -> None:
     weights = [1.0 + number % 5 for number in range(60)]
     drawn = draw(gathered(crowd(60), weights), spec, ONTOLOGY).population
     assert [one.id for one in drawn.personas] == ["p00006", "p00018", "p00030", "p00044", "p00046"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "kept"),
+    [
+        ({"weight_column": "w"}, True),
+        ({"weight_column": "w", "draw": 20}, True),
+        ({"weight_column": "w", "draw": 20, "draw_by": "weight"}, False),
+        ({"weight_column": "w", "draw": 20, "quotas": ("sex",)}, False),
+        ({"draw": 20}, False),
+    ],
+)
+def test_weights_are_kept_unless_the_draw_went_by_them(
+    changes: dict[str, Any], *, kept: bool
+) -> None:
+    """Weights go on with the personas, in their order, where nothing has made up for them yet."""
+    spec = PopulationSpec(file="f", id_column="id", columns={}, **changes)
+    people = crowd(60)
+    by_id = {one.id: 1.0 + number % 5 for number, one in enumerate(people)}
+    found = draw(gathered(people, list(by_id.values())), spec, ONTOLOGY).population
+    assert found.weights == (tuple(by_id[one.id] for one in found.personas) if kept else ())

@@ -1,4 +1,4 @@
-"""Questions of every type are asked, scored and recorded, in an order that is drawn and on record."""
+"""Questions of every type are asked, scored and recorded, in an order drawn and on record."""
 
 from __future__ import annotations
 

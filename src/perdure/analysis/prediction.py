@@ -1,23 +1,30 @@
 """Predicted against real: shares, accuracy and Brier score, beside the simplest yardsticks.
 
-Accuracy is over scored answers whose persona has a known real value. For the Brier score, a
-persona's probability of a choice is the share of its scored answers, over the seeds, that name it;
+Accuracy is over scored answers whose persona has a known real value; where answers are scored by
+likeness it is the mean probability of the real value. For the Brier score, a persona's probability
+of a choice is the share of its scored answers, over the seeds, that name it, or their mean;
 the score is the mean over personas of the sum over choices of (probability - outcome) squared: 0 is
-perfect, 2 is certain and always wrong. With one seed every probability is 0 or 1.
+perfect, 2 is certain and always wrong. With one seed every probability is 0 or 1. The log loss is
+the mean of -ln(probability of the real value), where a probability below a stated floor counts as
+the floor: a share of few seeds cannot tell 0 from little.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 
-from perdure.analysis.answers import Answer, Tally, tally
+from perdure.analysis.answers import Answer, Tally, count, tally
+from perdure.analysis.calibration import Calibration, calibration
+from perdure.analysis.figures import Figures
 from perdure.analysis.replicates import Sample, SeedWorld, between
 from perdure.analysis.shares import Share, most_common, ratio, shares
 from perdure.analysis.spread import Spread
 from perdure.records.record import Record
 
 ACCURACY = "accuracy"
+LOG_FLOOR = 0.01
 
 AnswersByPersona = Mapping[str, Answer]
 
@@ -26,14 +33,18 @@ class Fit(Record):
     """How well answers meet the real values. A number is absent where nothing could be compared.
 
     `compared` counts scored answers whose persona has a known real value, `personas` the personas
-    they come from.
+    they come from; `correct` is no whole number where answers have probabilities. `floored` counts
+    the personas whose real value had a probability below `LOG_FLOOR`, and counts as that in the log
+    loss (natural logarithm; 0 is perfect).
     """
 
     compared: int
-    correct: int
+    correct: float
     personas: int
     accuracy: float | None
     brier: float | None
+    log_loss: float | None = None
+    floored: int = 0
 
 
 class WorldFit(Record):
@@ -67,8 +78,9 @@ class Prediction(Record):
     """One scenario's answers at one wave, over its seeds, against the real values.
 
     `always_by_group` is the fit of giving every persona the most common real value of its own
-    group. `accuracy` has the spread over the seeds of each world's own accuracy. `same_as` names an
-    earlier scenario whose answers at this wave were the same, one by one.
+    group. `calibration` says whether shares and probabilities are what really came out. `accuracy`
+    has the spread over the seeds of each world's own accuracy. `same_as` names an earlier scenario
+    whose answers at this wave were the same, one by one.
     """
 
     scenario: str
@@ -78,6 +90,7 @@ class Prediction(Record):
     overall: GroupFit
     groups: tuple[GroupFit, ...]
     always_by_group: Fit | None
+    calibration: Calibration
     by_world: tuple[WorldFit, ...]
     accuracy: Spread
     same_as: str
@@ -105,21 +118,64 @@ def fit(
     choices: Sequence[str],
 ) -> Fit:
     """Compare the scored answers of some worlds with the real values."""
-    named: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for answers in worlds:
-        for persona, answer in answers.items():
-            if answer.choice and persona in real:
-                named[persona][answer.choice] += 1
-    compared = sum(counts.total() for counts in named.values())
-    correct = sum(counts[real[persona]] for persona, counts in named.items())
-    loss = sum(_brier(counts, real[persona], choices) for persona, counts in named.items())
+    named = named_by(worlds, real, choices)
+    compared = sum(
+        answer.is_scored and persona in real
+        for answers in worlds
+        for persona, answer in answers.items()
+    )
+    right = (
+        Figures(choices=tuple(choices)).values(answer).get(real[persona], 0)
+        for answers in worlds
+        for persona, answer in answers.items()
+        if answer.is_scored and persona in real
+    )
+    correct = sum(right)
+    loss = sum(_brier(shares, real[persona]) for persona, shares in named.items())
+    chances = [shares[real[persona]] for persona, shares in named.items()]
+    surprise = math.fsum(-math.log(max(chance, LOG_FLOOR)) for chance in chances)
     return Fit(
         compared=compared,
         correct=correct,
         personas=len(named),
         accuracy=ratio(correct, compared),
         brier=ratio(loss, len(named)),
+        log_loss=ratio(surprise, len(named)),
+        floored=sum(chance < LOG_FLOOR for chance in chances),
     )
+
+
+def given_shares(answers: Iterable[Answer], choices: Sequence[str]) -> tuple[Share, ...]:
+    """Give the share of each choice among the scored ones of some answers."""
+    counted = count(answers, Figures(choices=tuple(choices)).values)
+    sums, scored = counted.sums, counted.scored
+    return tuple(
+        Share(
+            choice=choice,
+            count=sums.get(choice, 0),
+            of=scored,
+            share=ratio(sums.get(choice, 0), scored),
+        )
+        for choice in choices
+    )
+
+
+def named_by(
+    worlds: Sequence[AnswersByPersona], real: Mapping[str, str], choices: Sequence[str]
+) -> dict[str, dict[str, float]]:
+    """Give the probability of each choice, by persona with a known real value: over the worlds."""
+    given: defaultdict[str, list[Answer]] = defaultdict(list)
+    for answers in worlds:
+        for persona, answer in answers.items():
+            if answer.is_scored and persona in real:
+                given[persona].append(answer)
+    return {persona: _chances(mine, choices) for persona, mine in given.items()}
+
+
+def _chances(answers: Sequence[Answer], choices: Sequence[str]) -> dict[str, float]:
+    shares = Figures(choices=tuple(choices))
+    counted = count(answers, shares.values)
+    return {choice: counted.sums.get(choice, 0) / counted.scored for choice in choices}
 
 
 def predict(
@@ -156,6 +212,13 @@ def predict(
         overall=_group_fit(whole, by_world, real, choices),
         groups=fits,
         always_by_group=_constant(by_world, real, choices, own) if groups else None,
+        calibration=calibration(
+            named_by(by_world, real, choices),
+            real,
+            choices,
+            [(group.code, group.label, group.personas) for group in groups],
+            graded=len(worlds) > 1 or any(a.masses for one in by_world for a in one.values()),
+        ),
         by_world=alone,
         accuracy=_accuracy(tick, worlds, alone),
         same_as=same_as,
@@ -190,9 +253,7 @@ def _group_fit(
         label=group.label,
         personas=len(group.personas),
         answers=tally(answer for answers in kept for answer in answers.values()),
-        predicted=shares(
-            (a.choice for answers in kept for a in answers.values() if a.choice), choices
-        ),
+        predicted=given_shares((a for answers in kept for a in answers.values()), choices),
         real=shares(known.values(), choices),
         real_unknown=len(group.personas) - len(known),
         fit=fit(kept, known, choices),
@@ -212,13 +273,12 @@ def _constant(
         {
             persona: Answer(choice=given[persona])
             for persona, answer in answers.items()
-            if answer.choice and persona in given
+            if answer.is_scored and persona in given
         }
         for answers in worlds
     ]
     return fit(swapped, real, choices)
 
 
-def _brier(counts: Counter[str], truth: str, choices: Sequence[str]) -> float:
-    total = counts.total()
-    return sum((counts[choice] / total - (choice == truth)) ** 2 for choice in choices)
+def _brier(shares: Mapping[str, float], truth: str) -> float:
+    return sum((share - (choice == truth)) ** 2 for choice, share in shares.items())

@@ -91,6 +91,11 @@ def scored_questions(study: Study) -> dict[str, Question]:
     return {question.id: question for question in study.questions if question.is_scored}
 
 
+def figures_by_question(study: Study) -> dict[str, Figures]:
+    """Say of every question that is scored what is counted of its answers."""
+    return {name: figures_of(question) for name, question in scored_questions(study).items()}
+
+
 def question_shares(study: Study, cells: Cells) -> tuple[QuestionShares, ...]:
     """Count the answers to every scored question that was asked, in the order of the study."""
     found = []

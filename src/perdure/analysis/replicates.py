@@ -7,6 +7,7 @@ seeds. A world that is not counted is named, and so is one that counts though it
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 
 from perdure.analysis.spread import Spread, spread
@@ -21,8 +22,13 @@ _THAT_CHANGE = frozenset({Rung.FREEZE, Rung.SUBSAMPLE})
 Bounds = Callable[[str], tuple[float, float]]
 
 
-def _share_bounds(_figure: str) -> tuple[float, float]:
-    return 0.0, 1.0
+def within(low: float, high: float) -> Bounds:
+    """Say that every figure lies between these."""
+    return lambda _figure: (low, high)
+
+
+A_SHARE = within(0.0, 1.0)
+A_NUMBER = within(0.0, math.inf)
 
 
 class SeedNote(Record):
@@ -91,7 +97,8 @@ class Sample(Record):
 
     `of` is how many answers its figures rest on, None if the place was not reached or nobody was
     asked there. `values` are by figure and empty without answers. `answers` is equal for seeds that
-    gave the same answers, person by person.
+    gave the same answers, person by person. `why` says why nothing was measured there, if it is
+    none of the usual reasons.
     """
 
     seed: int
@@ -99,6 +106,7 @@ class Sample(Record):
     of: int | None
     values: dict[str, float]
     answers: Hashable
+    why: str = ""
 
 
 def seed_world(world: WorldEntry, outcome: WorldOutcome | None, *, tick: int) -> SeedWorld:
@@ -117,7 +125,7 @@ def seed_world(world: WorldEntry, outcome: WorldOutcome | None, *, tick: int) ->
 
 
 def between(
-    samples: Sequence[Sample], figures: Sequence[str], *, tick: int, bounds: Bounds = _share_bounds
+    samples: Sequence[Sample], figures: Sequence[str], *, tick: int, bounds: Bounds = A_SHARE
 ) -> Between:
     """Sum up what the seeds gave at a tick. `bounds` says of a figure what it can be."""
     measured = [sample for sample in samples if sample.of]
@@ -192,6 +200,8 @@ def _missing(sample: Sample, tick: int) -> SeedNote:
     world = (behind or sample.worlds)[0]
     if behind:
         why = _standing(world)
+    elif sample.why:
+        why = sample.why
     elif sample.of is None:
         why = "nobody was asked"
     else:

@@ -7,22 +7,30 @@ how many events its record has.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
+from perdure.analysis.anomalies import Anomalies
+from perdure.analysis.beside import Beside, compare, side, why_not
 from perdure.analysis.cells import Cells, by_scenario, waves_of
 from perdure.analysis.change import Change, change
+from perdure.analysis.channels import ChannelFigures
 from perdure.analysis.costs import CostSum, NamedSum, by, total
 from perdure.analysis.difference import Difference, differences, references
-from perdure.analysis.figures import Figures, figures_of
+from perdure.analysis.figures import Figures
 from perdure.analysis.grouping import grouping_attribute, groups_of
 from perdure.analysis.models import ModelUse, models_used
+from perdure.analysis.opinions import OpinionPath
+from perdure.analysis.outlooks import Outlooks
 from perdure.analysis.outside import Outside, outside
+from perdure.analysis.over_personas import PersonaFigures, over_personas
 from perdure.analysis.paired import Pair
-from perdure.analysis.prediction import Group, Prediction, WorldAnswers, predict
+from perdure.analysis.polarization import Polarization
+from perdure.analysis.prediction import LOG_FLOOR, Group, Prediction, WorldAnswers, predict
 from perdure.analysis.questions import (
     QuestionShares,
+    figures_by_question,
     question_shares,
     scored_questions,
     waved_questions,
@@ -30,7 +38,11 @@ from perdure.analysis.questions import (
 from perdure.analysis.reading import Activation, WorldReading, read_world
 from perdure.analysis.replicates import ScenarioSeeds, scenario_seeds
 from perdure.analysis.source import RecordSource
+from perdure.analysis.telling import Telling, Verdict, telling
 from perdure.analysis.unmeasured import Gap, gaps
+from perdure.analysis.verbatims import SAMPLE_MAX, Verbatims
+from perdure.analysis.watching import Watcher, watched
+from perdure.analysis.weighting import Weighting, weighting_of, weights_by_persona
 from perdure.base.canonical import encode
 from perdure.records.budget import Budget
 from perdure.records.channels import Involvement
@@ -38,8 +50,8 @@ from perdure.records.comparability import Comparability
 from perdure.records.persona import Persona
 from perdure.records.population import PopulationManifest
 from perdure.records.record import Record
-from perdure.records.registry import RungAt, WorldOutcome, WorldState
-from perdure.records.scenario import Question, Scenario
+from perdure.records.registry import RungAt, WorldEntry, WorldOutcome, WorldState
+from perdure.records.scenario import Question, QuestionType, Scenario
 from perdure.records.study import Study
 from perdure.study.activity import factor
 from perdure.trace.comparability import comparability
@@ -70,6 +82,47 @@ SPREAD = (
     "effective - 1 degrees of freedom, cut to what is possible. It says how far other seeds would "
     "move the mean, not other people or another model."
 )
+
+
+LOG_LOSS = (
+    f"Log loss: mean over personas of -ln(probability of the real value), below {LOG_FLOOR:g} "
+    "counted as that (0 perfect)."
+)
+OVER_PERSONAS = (
+    "Interval over personas: how far other people of the same kind would move the figure, with "
+    "these seeds. All answers of a persona are one cluster; share: Wilson's interval with as many "
+    "answers as have the variance between clusters; difference: Student's t."
+)
+TELLING = (
+    "Told apart: each scenario against the first of its variant, seed by seed, at the last wave; "
+    "the first of another variant against the first of the study, over seeds (Welch). A difference "
+    "counts if its chance under no difference is below 5 % after Holm's correction for how many "
+    "are compared. What could have been seen is half of the narrowest 95 % interval."
+)
+
+OPINIONS = (
+    "Belief: -3 to 3 in steps, 0 is unsure. A persona that met a claim and was not moved is unsure "
+    "of it; one that did not meet it has no belief, and is in no share but those of everybody."
+)
+CHANNELS = (
+    "An exposure is a message in a turn that was taken. Gini: 0 if all messages that were shown "
+    "have the same exposures, towards 1 if one has them all; first tenth: the share of exposures "
+    "that the most shown tenth of these messages has. Over worlds at their end."
+)
+VERBATIMS = (
+    f"Answers in people's own words, at most {SAMPLE_MAX} of a scenario and question, drawn by a "
+    "seeded stream. Clustered by their words, the rarer the heavier, by average linkage; a cluster "
+    "is at least a fiftieth of them, and the rest is counted."
+)
+POLARIZATION = (
+    "Divergence: Jensen and Shannon's between communities, each by its size, as a share of the "
+    "most that communities of these sizes can have (0: all alike, 1: the opinion gives the "
+    "community away). By chance: its mean if the people were shuffled among communities of the "
+    "same sizes. p: the chance of as high a mean over the seeds, if communities had no part in it."
+)
+
+
+_ONE_CHOICE = (QuestionType.ONE, QuestionType.LIKERT)
 
 
 class WorldLine(Record):
@@ -123,7 +176,12 @@ class Report(Record):
     one in force, `rungs` all that the run took of its ladder. `marks` says what the run was forced
     past: what it found is then no longer the work of one study and one program. `comparability`
     says which worlds ran alike. `population` says how the people were drawn; a run of before that
-    was recorded has none.
+    was recorded has none. `telling` says whether the study can tell its scenarios apart.
+    `over_personas` has the waves with intervals over personas, and by weight, which `weighting` is
+    about; `beside` compares another run with this one. `opinions` follows the beliefs in each
+    claim, and `polarization` says how far communities part; without communities it is empty, which
+    is among the gaps. `channels` has what was shown and done on each, `anomalies`
+    where to look again, by stated rules, `verbatims` what was said in people's own words.
     """
 
     run_id: str
@@ -149,6 +207,15 @@ class Report(Record):
     marks: Marks
     comparability: Comparability = Comparability()
     population: PopulationManifest | None = None
+    telling: Telling = Telling(verdict=Verdict.NOTHING_TO_COMPARE)
+    over_personas: tuple[PersonaFigures, ...] = ()
+    weighting: Weighting = Weighting()
+    opinions: tuple[OpinionPath, ...] = ()
+    polarization: tuple[Polarization, ...] = ()
+    channels: tuple[ChannelFigures, ...] = ()
+    anomalies: Anomalies = Anomalies()
+    verbatims: tuple[Verbatims, ...] = ()
+    beside: Beside | None = None
 
 
 class _Frame(Record):
@@ -161,8 +228,10 @@ class _Frame(Record):
     groups: tuple[Group, ...]
 
 
-def build_report(source: RecordSource, *, grouped_by: str = "") -> Report:
-    """Read a run's record once and say what it found.
+def build_report(
+    source: RecordSource, *, grouped_by: str = "", beside: RecordSource | None = None
+) -> Report:
+    """Read a run's record once and say what it found; `beside` is a run to compare it with.
 
     Raises:
         UsageError: `grouped_by` is not an attribute that can be grouped by.
@@ -173,37 +242,32 @@ def build_report(source: RecordSource, *, grouped_by: str = "") -> Report:
     spec = grouping_attribute(study.ontology, grouped_by)
     question = outcome_question(study)
     personas = source.personas
-    counted = {name: figures_of(one) for name, one in scored_questions(study).items()}
     waved = waved_questions(study)
     frame = _Frame(
         question=question.id if question else "",
-        figures=counted,
+        figures=figures_by_question(study),
         everyone=tuple(persona.id for persona in personas),
         real=dict(source.held_out),
         groups=groups_of(personas, spec),
     )
     scenarios = {scenario.id: scenario for scenario in study.scenarios}
-    involved = _Involved(personas)
-    readings = [
-        read_world(
-            world,
-            scenarios[world.scenario],
-            source.events(world.world_id),
-            waved=frozenset(waved),
-            closed=counted,
-            involved=involved.of(scenarios[world.scenario].involvement),
-        )
-        for world in source.worlds
-    ]
+    outlooks = Outlooks(study, source.graph, personas)
+    readings = _readings(source, study, outlooks.watch)
     outcomes = source.outcomes
     cells = by_scenario(scenarios, readings, outcomes)
     predictions = _predictions(cells, frame) if frame.question in waved else ()
     changes = tuple(one for name in waved for one in _changes(name, cells, scenarios, frame))
     questions = question_shares(study, cells)
+    compared = tuple(one for name in waved for one in _differences(name, cells, scenarios, frame))
+    seeds = tuple(
+        scenario_seeds(name, [stands for _, stands in mine]) for name, mine in cells.items()
+    )
+    paths = outlooks.paths(cells)
+    weighting = weighting_of(study.population, source.entry.weights, personas)
     lines = [line for reading in readings for line in reading.costs]
     worlds = tuple(_world_line(outcomes.get(r.world.world_id), r) for r in readings)
     spent = total(lines)
-    beside = outside(source.log, source.journal, source.journal_fault)
+    apart = outside(source.log, source.journal, source.journal_fault)
     return Report(
         run_id=source.entry.run_id,
         study=study.name,
@@ -218,12 +282,8 @@ def build_report(source: RecordSource, *, grouped_by: str = "") -> Report:
         predictions=predictions,
         questions=questions,
         changes=changes,
-        differences=tuple(
-            one for name in waved for one in _differences(name, cells, scenarios, frame)
-        ),
-        seeds=tuple(
-            scenario_seeds(name, [stands for _, stands in mine]) for name, mine in cells.items()
-        ),
+        differences=compared,
+        seeds=seeds,
         gaps=gaps(
             outcome=frame.question,
             waved=waved,
@@ -233,13 +293,13 @@ def build_report(source: RecordSource, *, grouped_by: str = "") -> Report:
             changes=changes,
             readings=readings,
             cost=spent,
-            beside=beside,
+            beside=apart,
             graph=source.entry.population.graph if source.entry.population else None,
         ),
         cost=CostReport(
             currency=source.entry.currency,
             total=spent,
-            outside=beside,
+            outside=apart,
             by_model=by(lines, lambda key: key.model),
             by_role=by(lines, lambda key: key.role),
             by_purpose=by(lines, lambda key: key.purpose),
@@ -253,11 +313,92 @@ def build_report(source: RecordSource, *, grouped_by: str = "") -> Report:
             "change": CHANGE,
             "difference": DIFFERENCE,
             "spread": SPREAD,
+            "log_loss": LOG_LOSS,
+            "over_personas": OVER_PERSONAS,
+            "telling": TELLING,
+            "opinions": OPINIONS,
+            "polarization": POLARIZATION,
+            "channels": CHANNELS,
+            "verbatims": VERBATIMS,
         },
         marks=marks(source.log),
         comparability=comparability(source.worlds, outcomes),
         population=source.entry.population,
+        telling=telling(study.scenarios, compared, questions),
+        over_personas=over_personas(
+            cells,
+            {name: frame.figures[name] for name in waved},
+            references(study.scenarios),
+            weights_by_persona(weighting, source.entry.weights, personas),
+        ),
+        weighting=weighting,
+        opinions=paths,
+        verbatims=outlooks.verbatims(),
+        anomalies=outlooks.anomalies(cells, paths, seeds),
+        channels=outlooks.channels(cells),
+        polarization=outlooks.polarization(cells, _single(study, waved)),
+        beside=_beside(beside, question, frame.real, cells) if beside is not None else None,
     )
+
+
+def _no_watchers(_world: WorldEntry) -> tuple[Watcher, ...]:
+    return ()
+
+
+def _readings(
+    source: RecordSource,
+    study: Study,
+    watch: Callable[[WorldEntry], Sequence[Watcher]] = _no_watchers,
+) -> list[WorldReading]:
+    """Read every world of a run, one after the other, while its watchers watch."""
+    scenarios = {scenario.id: scenario for scenario in study.scenarios}
+    involved = _Involved(source.personas)
+    waved, counted = frozenset(waved_questions(study)), figures_by_question(study)
+    return [
+        read_world(
+            world,
+            scenarios[world.scenario],
+            watched(source.events(world.world_id), watch(world)),
+            waved=waved,
+            closed=counted,
+            involved=involved.of(scenarios[world.scenario].involvement),
+        )
+        for world in source.worlds
+    ]
+
+
+def _beside(
+    other: RecordSource, question: Question | None, real: Mapping[str, str], cells: Cells
+) -> Beside:
+    study = msgspec.json.decode(other.entry.study, type=Study)
+    readings = _readings(other, study)
+    scenarios = [scenario.id for scenario in study.scenarios]
+    theirs = side(
+        outcome_question(study),
+        other.held_out,
+        by_scenario(scenarios, readings, other.outcomes),
+    )
+    mine = side(question, real, cells)
+    why = why_not(mine, theirs)
+    lines = [line for reading in readings for line in reading.costs]
+    rows = () if why else compare(mine, theirs)
+    return Beside(
+        run_id=other.entry.run_id,
+        study=study.name,
+        models=tuple(dict.fromkeys(use.model for use in models_used(study.models, lines))),
+        why=why or ("" if rows else "no wave of a scenario is in both runs"),
+        rows=rows,
+    )
+
+
+def _single(study: Study, waved: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Give the choices of the questions at waves to which an answer is one of them."""
+    questions = scored_questions(study)
+    return {
+        name: tuple(choice.id for choice in questions[name].choices)
+        for name in waved
+        if questions[name].asks_for in _ONE_CHOICE and questions[name].similarity is None
+    }
 
 
 class _Involved:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from perdure.records.events import Event
+from perdure.records.graph import Node
 from perdure.records.journal import OpenTick
 from perdure.records.persona import Persona
 from perdure.records.registry import LogPayload, RunEntry, WorldEntry, WorldOutcome
@@ -47,6 +48,11 @@ class RecordSource(Protocol):
     @property
     def personas(self) -> Sequence[Persona]:
         """The population in its order."""
+        ...
+
+    @property
+    def graph(self) -> Sequence[Node]:
+        """Who knows whom, a node for each persona in their order; empty if there is no graph."""
         ...
 
     @property

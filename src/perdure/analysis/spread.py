@@ -72,6 +72,14 @@ def spread(
     )
 
 
+def error_of(measured: Spread) -> float | None:
+    """Give the standard error that the interval of a spread rests on; None if it has none."""
+    if measured.low is None or measured.sd is None:
+        return None
+    squares = measured.sd**2 * (measured.seeds - 1) / measured.seeds
+    return math.sqrt(squares / (measured.effective - 1))
+
+
 def _why_not(sd: float | None, seeds: int, effective: int, *, alike: bool) -> str:
     reasons = (
         (not seeds, "nothing was measured"),

@@ -26,6 +26,11 @@ def t_quantile(confidence: float, freedom: int) -> float:
     return high
 
 
+def t_tail(t: float, freedom: int) -> float:
+    """Give the chance of a value of Student's distribution at least as far from 0 as `t`."""
+    return max(0.0, 1.0 - _within(abs(t), freedom))
+
+
 def _within(t: float, freedom: int) -> float:
     """Give the chance of -t..t: a finite sum for whole degrees of freedom.
 

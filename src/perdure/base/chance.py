@@ -42,6 +42,14 @@ class Stream:
         self._word += 1
         return int.from_bytes(self._block[start : start + _WORD_BYTES], "big")
 
+    def many(self, count: int) -> bytes:
+        """Draw `count` uniform 64-bit words at once, as little-endian bytes.
+
+        They come from SHAKE-256 of the next word: for draws by the million.
+        """
+        seed = self.uint64().to_bytes(_WORD_BYTES, "big")
+        return hashlib.shake_256(b"perdure-many-1\x00" + seed).digest(count * _WORD_BYTES)
+
     def uniform(self) -> float:
         """Draw a float, uniform over [0, 1), from the top 53 bits of one word."""
         return (self.uint64() >> 11) / _TWO_53

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from perdure.analysis.figures import MEAN
 from perdure.base.money import show
 
 UNKNOWN = "n/a"
@@ -37,6 +41,37 @@ def count(number: int) -> str:
     return f"{number:,}"
 
 
+def amount(number: float) -> str:
+    """Write a sum that is a whole number, or is not because probabilities were summed."""
+    return count(int(number)) if number == int(number) else f"{number:,.1f}"
+
+
+def plain(value: float | None) -> str:
+    """Write a mean of points or numbers, to two decimals."""
+    return UNKNOWN if value is None else f"{value:,.2f}"
+
+
+def signed(value: float | None) -> str:
+    """Write a difference of such means, with its sign."""
+    return UNKNOWN if value is None else f"{round(value, 2) + 0.0:+,.2f}"
+
+
+class Writing(NamedTuple):
+    """How the figures of a question are written: shares, and the mean of points or numbers."""
+
+    share: Callable[[float | None], str]
+    mean: Callable[[float | None], str]
+
+    def of(self, figure: str) -> Callable[[float | None], str]:
+        """Say how a figure is written."""
+        return self.mean if figure == MEAN else self.share
+
+
+def figure_name(figure: str, choices: Mapping[str, str]) -> str:
+    """Name a figure: a choice as it is called, or the mean."""
+    return "mean" if figure == MEAN else choices.get(figure, figure)
+
+
 def plural(number: int, noun: str) -> str:
     """Write a number with its noun."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
@@ -56,3 +91,7 @@ def duration(seconds: float | None) -> str:
     hours, rest = divmod(whole, _HOUR)
     minutes, left = divmod(rest, _MINUTE)
     return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes}:{left:02}"
+
+
+LEVELS = Writing(share=hundredths, mean=plain)
+MOVES = Writing(share=points, mean=signed)

@@ -10,16 +10,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from perdure.analysis.answers import Tally
 from perdure.analysis.change import Change
 from perdure.analysis.difference import Difference
+from perdure.analysis.figures import MEAN
 from perdure.analysis.prediction import Prediction
 from perdure.analysis.questions import QuestionShares, TickShares
 from perdure.analysis.replicates import Between
 from perdure.analysis.report import Report
-from perdure.analysis.shares import Share
 from perdure.cli.change_view import same_throughout
-from perdure.cli.figures import count, hundredths, percent, plural, points, spend
+from perdure.cli.figures import LEVELS, MOVES, count, figure_name, percent, plain, plural, spend
 
 CHOICES_MAX = 3
 SCENARIOS_MAX = 6
+MEANS_MAX = 3
 
 
 def headlines(report: Report) -> Iterator[str]:
@@ -38,7 +39,7 @@ def headlines(report: Report) -> Iterator[str]:
             for one in _last(report.differences, question.id):
                 yield _differed(one, question.choices, named)
         elif question.id not in waved:
-            yield _exposed(question)
+            yield _exposed(report, question)
     yield _totals(report)
 
 
@@ -68,10 +69,11 @@ def _waves(report: Report, question: QuestionShares, rows: Sequence[TickShares])
         if not row.answers.scored:
             yield f"{where}: {unscored(row.answers)}."
         elif prediction is None:
-            shares = _shares(row.shares, question.choices, named)
+            shares = _shares(row, question, named)
             yield f"{where}: {shares} of {plural(row.answers.scored, 'scored answer')}."
         else:
-            yield _predicted(where, prediction, question, named, report.grouped_by_label)
+            told = _by_choice(report, question)
+            yield _predicted(where, prediction, question, told, report.grouped_by_label)
 
 
 def unscored(answers: Tally) -> str:
@@ -110,13 +112,18 @@ def _predicted(
     return f"{line}."
 
 
-def _exposed(question: QuestionShares) -> str:
+def _exposed(report: Report, question: QuestionShares) -> str:
     """Sum the answers to a question that is not asked at waves."""
-    named = _most(question)
+    named = _named(report, question)
     scored = sum(row.answers.scored for row in question.ticks)
     if not scored:
         asked = sum(row.answers.asked for row in question.ticks)
         return f"{question.id}: nothing could be scored of {plural(asked, 'turn')}."
+    if MEAN in named:
+        means = ", ".join(
+            f"tick {row.tick} {plain(row.mean)}" for row in question.ticks[-MEANS_MAX:]
+        )
+        return f"{question.id}, mean: {means} of {plural(scored, 'scored answer')}."
     counts = {
         choice: sum(s.count for row in question.ticks for s in row.shares if s.choice == choice)
         for choice in named
@@ -145,10 +152,10 @@ def _differed(difference: Difference, choices: Mapping[str, str], named: Sequenc
 def _moved(between: Between, choices: Mapping[str, str], named: Sequence[str]) -> str:
     """Say how far shares moved over the seeds; empty if it could not be measured."""
     parts = [
-        f"{choices[choice]} {points(one.mean)}"
-        + (f" (sd {hundredths(one.sd)})" if between.effective > 1 else "")
-        for choice, one in between.spreads.items()
-        if choice in named and one.mean is not None
+        f"{figure_name(name, choices)} {MOVES.of(name)(one.mean)}"
+        + (f" (sd {LEVELS.of(name)(one.sd)})" if between.effective > 1 else "")
+        for name, one in between.spreads.items()
+        if name in named and one.mean is not None
     ]
     seeds = len(between.seeds)
     over = plural(seeds, "seed")
@@ -162,7 +169,8 @@ def _moved(between: Between, choices: Mapping[str, str], named: Sequence[str]) -
         over = f"over {over}, {count(between.effective)} of them effective"
     else:
         over = f"over {over}"
-    return f"{', '.join(parts)} points, {over}" if parts else ""
+    unit = "" if MEAN in named else " points"
+    return f"{', '.join(parts)}{unit}, {over}" if parts else ""
 
 
 def _totals(report: Report) -> str:
@@ -178,16 +186,25 @@ def _totals(report: Report) -> str:
     return f"{plural(turns, 'turn')} taken, {count(failed)} failed; {spent}; {gaps}."
 
 
-def _shares(shares: Sequence[Share], choices: Mapping[str, str], named: Sequence[str]) -> str:
+def _shares(row: TickShares, question: QuestionShares, named: Sequence[str]) -> str:
+    if MEAN in named:
+        unit = question.unit or (f"of {len(question.choices)}" if question.choices else "")
+        return f"mean {plain(row.mean)} {unit}".rstrip() + ","
     return ", ".join(
-        f"{choices[share.choice]} {percent(share.share)}"
-        for share in shares
+        f"{question.choices[share.choice]} {percent(share.share)}"
+        for share in row.shares
         if share.choice in named
     )
 
 
 def _named(report: Report, question: QuestionShares) -> tuple[str, ...]:
     """Choose what the lines of a question name: by the real values, where there are some."""
+    if any(row.mean is not None for row in question.ticks):
+        return (MEAN,)
+    return _by_choice(report, question)
+
+
+def _by_choice(report: Report, question: QuestionShares) -> tuple[str, ...]:
     if len(question.choices) <= CHOICES_MAX:
         return tuple(question.choices)
     outcome = report.outcome

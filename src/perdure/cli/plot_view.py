@@ -38,6 +38,8 @@ def share_plots(
     scenarios = list(dict.fromkeys(row.scenario for row in rows))
     if len({row.tick for row in rows}) < _TWO or len(scenarios) > SCENARIOS_MAX:
         return
+    if not question.choices:
+        return
     chosen = _chosen(question.choices, rows)
     real = {one.choice: one.share for one in predictions[0].overall.real} if predictions else {}
     panels = [
@@ -67,6 +69,8 @@ def claim_plots(question: QuestionShares, claims: Sequence[ClaimShares]) -> Iter
     """Draw the shares of one choice by the claim that was shown."""
     scenarios = list(dict.fromkeys(one.scenario for one in claims))
     if len(scenarios) > SCENARIOS_MAX or len(claims) > len(scenarios) * _ROWS_MAX:
+        return
+    if not question.choices:
         return
     chosen = _chosen(question.choices, claims)[:1]
     label = question.choices[chosen[0]]
@@ -142,7 +146,7 @@ def _moved(
         for label, moved in rows
         if any(one.seeds for one in moved.between.spreads.values())
     ]
-    if not measured or len(measured) > _ROWS_MAX:
+    if not choices or not measured or len(measured) > _ROWS_MAX:
         return
     chosen = _most(choices, _reach(choices, measured))
     panels = [

@@ -1,4 +1,4 @@
-"""Answers to closed questions drawn for a terminal: shares by wave, by exposure tick, by claim."""
+"""Answers to scored questions drawn for a terminal: shares by wave, by exposure tick, by claim."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from perdure.analysis.document import Block
 from perdure.analysis.prediction import Prediction
 from perdure.analysis.questions import QuestionShares, TickShares
 from perdure.analysis.shares import Share
-from perdure.cli.figures import count, percent, plural, score
+from perdure.cli.figures import count, percent, plain, plural, score
 from perdure.cli.headline_view import is_end
 from perdure.cli.plot_view import claim_plots, share_plots
 from perdure.cli.tables import fits, heading, paragraph, table
@@ -53,18 +53,21 @@ def exposure_parts(question: QuestionShares) -> Iterator[Block]:
     if question.by_claim:
         yield heading(f"Answers to {question.id}, by claim shown", level=3)
         yield from claim_plots(question, question.by_claim)
-        heads = [(one.scenario, one.claim, one.answers, one.shares) for one in question.by_claim]
+        heads = [
+            (one.scenario, one.claim, one.answers, one.shares, one.mean)
+            for one in question.by_claim
+        ]
         yield _shares_table(question, heads, ("scenario", "claim"))
         yield paragraph(
             "An answer that was given to two claims shown together counts for both.", style="dim"
         )
 
 
-_Head = tuple[str, str, Tally, tuple[Share, ...]]
+_Head = tuple[str, str, Tally, tuple[Share, ...], float | None]
 
 
 def _heads(rows: Sequence[TickShares]) -> list[_Head]:
-    return [(row.scenario, str(row.tick), row.answers, row.shares) for row in rows]
+    return [(row.scenario, str(row.tick), row.answers, row.shares, row.mean) for row in rows]
 
 
 def _shares_table(
@@ -103,15 +106,17 @@ def _wide(
     extra: Sequence[Sequence[str]],
 ) -> _Drawn:
     counted = len(named) - 2
+    has_mean = any(mean is not None for *_, mean in heads)
     rows = [
         [
             *(first, second, *_counts(answers)[:counted]),
             *(percent(one.share) for one in shares),
+            *([plain(mean)] if has_mean else []),
             *beside,
         ]
-        for (first, second, answers, shares), beside in zip(heads, extra, strict=True)
+        for (first, second, answers, shares, mean), beside in zip(heads, extra, strict=True)
     ]
-    return [*named, *question.choices.values(), *more], rows
+    return [*named, *question.choices.values(), *(["mean"] if has_mean else []), *more], rows
 
 
 def _long(
@@ -122,12 +127,15 @@ def _long(
     extra: Sequence[Sequence[str]],
 ) -> _Drawn:
     rows = []
-    for (first, second, answers, shares), beside in zip(heads, extra, strict=True):
+    for (first, second, answers, shares, mean), beside in zip(heads, extra, strict=True):
         filled = [*_counts(answers)[: len(more) - len(beside)], *beside]
-        for place, one in enumerate(shares):
-            label = question.choices.get(one.choice, one.choice)
+        figures = [
+            (question.choices.get(one.choice, one.choice), percent(one.share)) for one in shares
+        ]
+        figures += [] if mean is None else [("mean", plain(mean))]
+        for place, (label, figure) in enumerate(figures):
             start, end = ([first, second], filled) if not place else (["", ""], [""] * len(more))
-            rows.append([*start, label, percent(one.share), *end])
+            rows.append([*start, label, figure, *end])
     return [*named, "choice", "share", *more], rows
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -32,6 +33,7 @@ Example:
   perdure report runs/first
   perdure report runs/first --to first.html
   perdure report runs/first --by education --json
+  perdure report runs/model --beside runs/baseline
 """
 
 
@@ -71,6 +73,15 @@ As = Annotated[
     typer.Option("--format", help="Write it as this (default: as FILE ends, or text)."),
 ]
 
+Beside = Annotated[
+    Path | None,
+    typer.Option(
+        "--beside",
+        metavar="DIR",
+        help="Compare with this run on the same people, such as one of the rule baseline.",
+    ),
+]
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -81,6 +92,7 @@ def report(
     folder: RunFolder,
     *,
     by: By = "",
+    beside: Beside = None,
     to: To = None,
     form: As = None,
     json: Json = False,
@@ -88,7 +100,7 @@ def report(
     """Show what a run found.
 
     Raises:
-        UsageError: the folder holds no run, the attribute cannot be grouped by, the options
+        UsageError: a folder holds no run, the attribute cannot be grouped by, the options
             contradict each other, or the file is there and is no report.
         DamagedRecordError: the record does not hold what was written.
         OutputError: the file cannot be written.
@@ -103,8 +115,10 @@ def report(
     chosen = _format(to, form, json=json)
     if to is not None:
         require_free(to)
-    with opened(folder) as record:
-        found = build_report(record, grouped_by=by)
+    with ExitStack() as stack:
+        record = stack.enter_context(opened(folder))
+        other = stack.enter_context(opened(beside)) if beside is not None else None
+        found = build_report(record, grouped_by=by, beside=other)
     if to is not None:
         written = write_report(to, _text(found, chosen))
         if not json:

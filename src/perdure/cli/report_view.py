@@ -13,22 +13,28 @@ from perdure.analysis.questions import QuestionShares
 from perdure.analysis.report import Outcome, Report
 from perdure.analysis.unmeasured import Gap
 from perdure.cli.alike_view import alike_parts
+from perdure.cli.anomalies_view import anomaly_parts
 from perdure.cli.budget_view import standing_parts
 from perdure.cli.change_view import change_parts, difference_parts
+from perdure.cli.channels_view import channel_parts
 from perdure.cli.cost_view import cost_table, outside_line, outside_parts
-from perdure.cli.figures import count, percent, plural, score, spend
+from perdure.cli.figures import amount, count, percent, plural, score, spend
 from perdure.cli.headline_view import SCENARIOS_MAX, headlines
 from perdure.cli.marks_view import mark_parts
+from perdure.cli.opinion_view import opinion_parts
 from perdure.cli.plot_view import group_plots, share_plots
 from perdure.cli.population_view import failure_parts
 from perdure.cli.questions_view import denominators, exposure_parts, wave_parts
 from perdure.cli.spread_view import seeds_parts, several, spread_parts
+from perdure.cli.statistics_view import statistics_parts, telling_parts
 from perdure.cli.tables import fits, heading, items, paragraph, table, title, verbatim
+from perdure.cli.verbatims_view import verbatim_parts
 from perdure.cli.worlds_table import cause_parts, world_rows
 
 
 def report_parts(report: Report, folder: str = "") -> Iterator[Block]:
     """Tell every part of a report in order. A report that is kept does not name its folder."""
+    yield from telling_parts(report)
     yield title(f"Report of {report.study}: {report.title}")
     if folder:
         yield verbatim(f"{folder}, run {report.run_id}, {report.state}")
@@ -51,6 +57,11 @@ def report_parts(report: Report, folder: str = "") -> Iterator[Block]:
         if parts := list(_question(report, question)):
             yield heading(f"Answers to {_name(report, question)}", quiet=True)
             yield from parts
+    yield from statistics_parts(report)
+    yield from opinion_parts(report)
+    yield from channel_parts(report)
+    yield from verbatim_parts(report)
+    yield from anomaly_parts(report)
     yield from _activation(report)
     yield from _gaps(report)
     yield from _cost(report)
@@ -67,9 +78,9 @@ def _question(report: Report, question: QuestionShares) -> Iterator[Block]:
     many = several(report.seeds)
     yield from spread_parts(question, name, many, wave=True, predictions=predictions)
     changes = [change for change in report.changes if change.question == question.id]
-    yield from change_parts(changes, name, question.choices, report.notes["change"])
+    yield from change_parts(changes, name, question, report.notes["change"])
     differences = [one for one in report.differences if one.question == question.id]
-    yield from difference_parts(differences, name, question.choices, report.notes["difference"])
+    yield from difference_parts(differences, name, question, report.notes["difference"])
     yield from exposure_parts(question)
     yield from spread_parts(question, f"Answers to {question.id}", many, wave=False)
 
@@ -228,7 +239,7 @@ def _yardsticks(prediction: Prediction, outcome: Outcome, grouped_by: str) -> Bl
 
 
 def _fit_row(label: str, fit: Fit) -> list[str]:
-    return [label, count(fit.compared), count(fit.correct), *_fit_cells(fit)]
+    return [label, count(fit.compared), amount(fit.correct), *_fit_cells(fit)]
 
 
 def _activation(report: Report) -> Iterator[Block]:

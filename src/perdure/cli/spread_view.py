@@ -6,7 +6,7 @@ are not counted, or not at their end, or ran under other rungs than the rest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from perdure.analysis.document import Block
@@ -15,20 +15,22 @@ from perdure.analysis.questions import QuestionShares
 from perdure.analysis.replicates import Between, ScenarioSeeds, SeedNote
 from perdure.analysis.spread import EFFECTIVE_MIN, Spread
 from perdure.cli.budget_view import rungs_text
-from perdure.cli.figures import count, hundredths
+from perdure.cli.figures import LEVELS, Writing, count, figure_name
 from perdure.cli.tables import fits, heading, paragraph, table
 from perdure.records.registry import WorldState
+from perdure.records.scenario import QuestionType
 
 NAMES_MAX = 8
 
 
 class Line(NamedTuple):
-    """One figure of one scenario at one place, with its spread."""
+    """One figure of one scenario at one place, with its spread; `of` is the figure's own name."""
 
     scenario: str
     at: str
     figure: str
     spread: Spread
+    of: str = ""
 
 
 class Place(NamedTuple):
@@ -84,7 +86,7 @@ def spread_parts(
     rows = [row for row in question.ticks if row.wave is wave and row.scenario in scenarios]
     if not rows:
         return
-    yield heading(f"{name}: spread between seeds, in percent", level=3)
+    yield heading(f"{name}: spread between seeds{in_percent(question)}", level=3)
     accuracy = {(one.scenario, one.tick): one.accuracy for one in predictions}
     places = [Place(row.scenario, str(row.tick), row.between) for row in rows]
     lines: list[Line] = []
@@ -93,27 +95,33 @@ def spread_parts(
         right = accuracy.get((row.scenario, row.tick))
         if right is not None and right.seeds:
             lines.append(Line(place.scenario, place.at, "accuracy", right))
-    yield from spread_tables(lines, "tick", hundredths)
+    yield from spread_tables(lines, "tick", LEVELS)
     yield from note_parts(places, "tick")
 
 
+def in_percent(question: QuestionShares) -> str:
+    """Say in what the figures of a question are."""
+    if not question.choices:
+        return f", in {question.unit}" if question.unit else ""
+    return ", shares in percent" if question.asks_for is QuestionType.LIKERT else ", in percent"
+
+
 def lines_of(place: Place, choices: Mapping[str, str]) -> Iterator[Line]:
-    """Give a line for each choice that has a figure."""
+    """Give a line for each figure that was measured."""
     for choice, spread in place.between.spreads.items():
         if spread.seeds:
-            yield Line(place.scenario, place.at, choices.get(choice, choice), spread)
+            name = figure_name(choice, choices)
+            yield Line(place.scenario, place.at, name, spread, of=choice)
 
 
-def spread_tables(
-    lines: Sequence[Line], at: str, write: Callable[[float | None], str]
-) -> Iterator[Block]:
+def spread_tables(lines: Sequence[Line], at: str, writing: Writing) -> Iterator[Block]:
     """Draw lines in one table if it fits on 80 columns, else in one for each scenario."""
     if not lines:
         return
     bounded = any(line.spread.low is not None for line in lines)
     figures = ["mean", "sd", "min", "max", *(["95 % interval"] if bounded else []), "effective"]
     columns = ["scenario", at, "figure", *figures]
-    rows = [_row(line, write, bounded=bounded) for line in lines]
+    rows = [_row(line, writing, bounded=bounded) for line in lines]
     if fits(columns, [columns, *rows], whole=len(columns)):
         yield table(columns, rows, left=3)
         return
@@ -169,8 +177,8 @@ def _by_why(notes: Iterable[SeedNote]) -> dict[str, list[int]]:
     return found
 
 
-def _row(line: Line, write: Callable[[float | None], str], *, bounded: bool) -> list[str]:
-    spread = line.spread
+def _row(line: Line, writing: Writing, *, bounded: bool) -> list[str]:
+    spread, write = line.spread, writing.of(line.of)
     known = spread.low is not None
     interval = f"{write(spread.low)} to {write(spread.high)}" if known else "none"
     return [
@@ -178,7 +186,7 @@ def _row(line: Line, write: Callable[[float | None], str], *, bounded: bool) -> 
         line.at,
         line.figure,
         write(spread.mean),
-        "none" if spread.sd is None else hundredths(spread.sd),
+        "none" if spread.sd is None else LEVELS.of(line.of)(spread.sd),
         write(spread.least),
         write(spread.most),
         *([interval] if bounded else []),

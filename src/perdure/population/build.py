@@ -396,6 +396,7 @@ def draw(gathered: Gathered, spec: PopulationSpec, ontology: Ontology) -> Drawn:
             manifest=manifest,
             graph=graph.nodes if graph else (),
             graph_hash=graph.graph_hash if graph else "",
+            weights=_weights(gathered, spec, selected),
         ),
         held_out=HeldOut(
             values=values,
@@ -403,6 +404,19 @@ def draw(gathered: Gathered, spec: PopulationSpec, ontology: Ontology) -> Drawn:
             missing=len(personas) - len(values) if spec.outcome_column else 0,
         ),
     )
+
+
+def _weights(gathered: Gathered, spec: PopulationSpec, selected: Selected) -> tuple[float, ...]:
+    """Give the weights of those who were drawn, unless the draw made up for them already.
+
+    A draw in proportion to weight does, and so do quotas and audiences, which are shares by weight:
+    to count by weight once more would count it twice.
+    """
+    drawn_by = spec.draw and spec.draw_by == BY_WEIGHT
+    if not spec.weight_column or drawn_by or (spec.draw and (spec.quotas or spec.audiences)):
+        return ()
+    pairs = zip(gathered.personas, gathered.weights, strict=True)
+    return tuple(weight for persona, weight in pairs if persona.id in selected.taken)
 
 
 def _is_judged(spec: PopulationSpec) -> bool:

@@ -91,7 +91,8 @@ class Population(Record):
     """The personas of a study in the order of the source, and their graph if the study has one.
 
     The population's hash is over the personas alone. The graph has a node for each persona, in the
-    same order, and a hash of its own; it is empty if there is no graph.
+    same order, and a hash of its own; it is empty if there is no graph. `weights` has how many
+    people each persona stands for, where the draw did not go by that already.
     """
 
     personas: tuple[Persona, ...]
@@ -99,6 +100,7 @@ class Population(Record):
     manifest: PopulationManifest
     graph: tuple[Node, ...] = ()
     graph_hash: str = ""
+    weights: tuple[float, ...] = ()
 
     @property
     def people(self) -> People:

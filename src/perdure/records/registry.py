@@ -34,7 +34,8 @@ class RunEntry(Record):
     `hashes` names each input of the run and its hash. `versions` are for people: perdure, python,
     agent (of the persona agent), and the table of prices if one was used. `fingerprint` holds the
     code that decides the run, as text. `population` says how its people were drawn, what was given
-    up for it, and what its gates found.
+    up for it, and what its gates found. `weights` has how many people each persona stands for, in
+    the order of the personas: empty if the study has no weights, or if its draw went by them.
     """
 
     format: int
@@ -48,6 +49,7 @@ class RunEntry(Record):
     versions: dict[str, str] = {}
     fingerprint: Fingerprint | None = None
     population: PopulationManifest | None = None
+    weights: tuple[float, ...] = ()
 
 
 class WorldEntry(Record):

@@ -336,4 +336,5 @@ def entry_for(config: RunConfig, code: Fingerprint | None = None) -> RunEntry:
         },
         fingerprint=code,
         population=config.population.manifest,
+        weights=config.population.weights,
     )

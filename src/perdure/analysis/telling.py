@@ -1,0 +1,261 @@
+"""Whether a study can tell its scenarios apart: the first thing that a reader has to know.
+
+Each scenario is compared with the first of its variant, seed by seed, at the last wave of each
+question; the first scenario of another variant, which shares no draws, with the first scenario of
+the study. With many comparisons some interval misses 0 by chance alone, so a difference counts only
+if it is also there after Holm's correction for their number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
+
+from perdure.analysis.difference import Difference
+from perdure.analysis.figures import MEAN
+from perdure.analysis.questions import QuestionShares, TickShares
+from perdure.analysis.spread import CONFIDENCE, EFFECTIVE_MIN, Spread, error_of
+from perdure.analysis.student import t_quantile, t_tail
+from perdure.records.record import Record
+from perdure.records.scenario import Scenario
+
+_MIRRORED = 2  # with two choices, one share is one minus the other
+
+
+class Verdict(StrEnum):
+    """What can be said: they differ, perhaps, no difference seen, or it cannot be said.
+
+    `nothing_to_compare` is a study of one scenario.
+    """
+
+    APART = "apart"
+    PERHAPS = "perhaps"
+    NOT_APART = "not_apart"
+    CANNOT_SAY = "cannot_say"
+    NOTHING_TO_COMPARE = "nothing_to_compare"
+
+
+class Compared(Record):
+    """One difference between two scenarios over seeds, and the chance of one as large by chance.
+
+    `paired` says that it was taken seed by seed. `reach` is half of its 95 % interval: a smaller
+    difference would not have been told from none. `p` is two-sided and not corrected. All three
+    are absent where `why` says why there is no interval. `effective` are the fewest replicates
+    that differ.
+    """
+
+    question: str
+    scenario: str
+    reference: str
+    tick: int
+    choice: str
+    paired: bool
+    effective: int
+    mean: float | None
+    reach: float | None = None
+    p: float | None = None
+    why: str = ""
+
+
+class Telling(Record):
+    """The verdict, the sentence that says so (empty where there is nothing to warn of), and why.
+
+    `differ` counts the comparisons whose interval does not hold 0, `hold` those that are left after
+    Holm's correction. `least` is the smallest difference that the study could have seen, as a share
+    (0.05 is five percentage points) and `least_mean` as one of means of points or numbers; absent
+    where nothing has an interval.
+    """
+
+    verdict: Verdict
+    sentence: str = ""
+    least: float | None = None
+    least_mean: float | None = None
+    differ: int = 0
+    hold: int = 0
+    compared: tuple[Compared, ...] = ()
+
+
+def telling(
+    scenarios: Sequence[Scenario],
+    differences: Sequence[Difference],
+    questions: Sequence[QuestionShares],
+) -> Telling:
+    """Judge what a study can tell of the differences between its scenarios."""
+    if len(scenarios) < _MIRRORED:
+        return Telling(verdict=Verdict.NOTHING_TO_COMPARE)
+    found = (*_paired(differences), *_apart(scenarios, questions))
+    measured = [one for one in found if one.p is not None]
+    steady = [one for one in found if one.p is None and _steady(one)]
+    differ = sum(one.p < 1.0 - CONFIDENCE for one in measured if one.p is not None) + len(steady)
+    hold = _holm([one.p for one in measured if one.p is not None]) + len(steady)
+    judged = [one for one in found if one.p is not None or _none_at_all(one) or _steady(one)]
+    verdict, sentence = _verdict(found, judged, differ, hold)
+    return Telling(
+        verdict=verdict,
+        sentence=sentence,
+        least=_least(found, of_means=False),
+        least_mean=_least(found, of_means=True),
+        differ=differ,
+        hold=hold,
+        compared=found,
+    )
+
+
+def _verdict(
+    found: Sequence[Compared],
+    judged: Sequence[Compared],
+    differ: int,
+    hold: int,
+) -> tuple[Verdict, str]:
+    if hold:
+        return Verdict.APART, ""
+    if not judged:
+        why = _why_none(found)
+        return Verdict.CANNOT_SAY, f"This study cannot say whether its scenarios differ: {why}."
+    seen = _seen(_least(found, of_means=False), _least(found, of_means=True))
+    if differ:
+        return Verdict.PERHAPS, (
+            f"This study hardly tells its scenarios apart: of {len(judged)} differences between "
+            f"them {differ} would count alone, and none does among so many; {seen}."
+        )
+    return Verdict.NOT_APART, (
+        "This study cannot tell its scenarios apart: none of the "
+        f"{len(judged)} differences between them at the last wave is clear of chance; {seen}."
+    )
+
+
+def _least(found: Sequence[Compared], *, of_means: bool) -> float | None:
+    """Give the smallest difference that could have been seen, of shares or of means."""
+    reaches = (one.reach for one in found if one.p is not None and (one.choice == MEAN) is of_means)
+    return min((reach for reach in reaches if reach is not None), default=None)
+
+
+def _seen(share: float | None, mean: float | None) -> str:
+    told = [f"{100 * share:.1f} percentage points"] if share is not None else []
+    told += [f"{mean:.3g} in a mean"] if mean is not None else []
+    if not told:
+        return "every figure is the same under all of them, with every seed"
+    return f"the smallest difference that it could have seen is {' and '.join(told)}"
+
+
+def _why_none(found: Sequence[Compared]) -> str:
+    if not found:
+        return "no closed question was answered at a wave of two of them"
+    effective = max(one.effective for one in found)
+    if effective < EFFECTIVE_MIN:
+        return (
+            f"that takes {EFFECTIVE_MIN} seeds that differ in what was answered, and of any two "
+            f"scenarios it has at most {effective}"
+        )
+    return "; ".join(dict.fromkeys(one.why for one in found if one.why))
+
+
+def _steady(one: Compared) -> bool:
+    """Say whether enough replicates that differ all have the very same difference, and it is one.
+
+    There is no interval without a spread, but what every seed shows is no accident of one.
+    """
+    return one.p is None and bool(one.mean) and one.effective >= EFFECTIVE_MIN and one.reach == 0.0
+
+
+def _none_at_all(one: Compared) -> bool:
+    """Say whether the figure was the same under both, with every one of several seeds."""
+    return one.p is None and one.mean == 0.0 and one.reach == 0.0
+
+
+def _paired(differences: Sequence[Difference]) -> Iterator[Compared]:
+    last = {(one.question, one.scenario): one for one in differences}
+    for one in last.values():
+        for choice, measured in _distinct(one.between.spreads):
+            error = error_of(measured)
+            base = Compared(
+                question=one.question,
+                scenario=one.scenario,
+                reference=one.reference,
+                tick=one.tick,
+                choice=choice,
+                paired=True,
+                effective=measured.effective,
+                mean=measured.mean,
+                reach=0.0 if measured.sd == 0.0 and not one.between.unlike else None,
+                why=measured.no_interval,
+            )
+            yield base if error is None else _with_error(base, error, measured.effective - 1)
+
+
+def _apart(
+    scenarios: Sequence[Scenario], questions: Sequence[QuestionShares]
+) -> Iterator[Compared]:
+    """Compare the first scenario of each other variant with the study's first (Welch's test)."""
+    first = scenarios[0]
+    heads = {one.variant: one.id for one in reversed(scenarios)}
+    heads.pop(first.variant)
+    others = [one.id for one in scenarios if heads.get(one.variant) == one.id]
+    for question in questions:
+        last = {row.scenario: row for row in question.ticks if row.wave}
+        for name in others:
+            if name in last and first.id in last:
+                yield from _welch(question.id, last[name], last[first.id])
+
+
+def _welch(question: str, row: TickShares, other: TickShares) -> Iterator[Compared]:
+    for choice, mine in _distinct(row.between.spreads):
+        theirs = other.between.spreads[choice]
+        errors = error_of(mine), error_of(theirs)
+        known = mine.mean is not None and theirs.mean is not None
+        base = Compared(
+            question=question,
+            scenario=row.scenario,
+            reference=other.scenario,
+            tick=row.tick,
+            choice=choice,
+            paired=False,
+            effective=min(mine.effective, theirs.effective),
+            mean=(mine.mean or 0.0) - (theirs.mean or 0.0) if known else None,
+            why=mine.no_interval or theirs.no_interval,
+        )
+        if errors[0] is None or errors[1] is None:
+            yield base
+            continue
+        squares = errors[0] ** 2, errors[1] ** 2
+        parts = squares[0] ** 2 / (mine.effective - 1) + squares[1] ** 2 / (theirs.effective - 1)
+        # Rounded down, which makes the interval a little wider.
+        freedom = max(1, math.floor(math.fsum(squares) ** 2 / parts))
+        yield _with_error(base, math.sqrt(math.fsum(squares)), freedom)
+
+
+def _with_error(one: Compared, error: float, freedom: int) -> Compared:
+    return Compared(
+        question=one.question,
+        scenario=one.scenario,
+        reference=one.reference,
+        tick=one.tick,
+        choice=one.choice,
+        paired=one.paired,
+        effective=one.effective,
+        mean=one.mean,
+        reach=t_quantile(CONFIDENCE, freedom) * error,
+        p=t_tail((one.mean or 0.0) / error, freedom),
+    )
+
+
+def _distinct(spreads: Mapping[str, Spread]) -> Iterable[tuple[str, Spread]]:
+    """Leave out the second of two choices, which says the same as the first.
+
+    A scale is compared by its mean: each of its points would be one more chance to err.
+    """
+    if MEAN in spreads:
+        return [(MEAN, spreads[MEAN])]
+    rows = list(spreads.items())
+    return rows[:1] if len(rows) == _MIRRORED else rows
+
+
+def _holm(chances: Sequence[float]) -> int:
+    """Count the differences that hold after Holm's correction for their number."""
+    held = 0
+    for place, p in enumerate(sorted(chances)):
+        if p * (len(chances) - place) >= 1.0 - CONFIDENCE:
+            break
+        held += 1
+    return held

@@ -1,0 +1,179 @@
+"""What a study can tell, over whom, and how well calibrated it is, drawn for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from perdure.analysis.beside import Beside
+from perdure.analysis.calibration import Calibration
+from perdure.analysis.document import Block
+from perdure.analysis.interval import Interval
+from perdure.analysis.over_personas import PersonaFigures
+from perdure.analysis.prediction import Fit, Prediction
+from perdure.analysis.report import Report
+from perdure.analysis.weighting import Weighting
+from perdure.cli.figures import (
+    LEVELS,
+    MOVES,
+    count,
+    figure_name,
+    hundredths,
+    percent,
+    plural,
+    points,
+    score,
+)
+from perdure.cli.tables import heading, paragraph, table
+
+_ROWS_MAX = 60
+
+
+def telling_parts(report: Report) -> Iterator[Block]:
+    """Draw the warning that a report begins with, if there is one."""
+    if report.telling.sentence:
+        yield paragraph(report.telling.sentence, style="bold")
+
+
+def statistics_parts(report: Report) -> Iterator[Block]:
+    """Draw the intervals over personas, the calibration, and the run beside this one."""
+    labels = {one.id: one.choices for one in report.questions}
+    yield from _over_personas(report, labels)
+    if report.outcome is not None:
+        last = {one.scenario: one for one in report.predictions}
+        for prediction in last.values():
+            if not prediction.same_as:
+                yield from _calibration(prediction, report.outcome.choices, report.outcome.name)
+    if report.beside is not None:
+        yield from _beside(report.beside, report.run_id)
+    if report.telling.compared and not report.telling.sentence:
+        yield paragraph(f"\n{report.notes['telling']}", style="dim")
+
+
+def _over_personas(report: Report, labels: Mapping[str, Mapping[str, str]]) -> Iterator[Block]:
+    rows = [
+        row
+        for one in report.over_personas
+        for row in _rows(one, labels.get(one.question, {}), weighted=report.weighting.applied)
+    ]
+    if not rows:
+        return
+    yield heading("Over personas: shares and differences at waves, in percent")
+    more = ["by weight", "95 % interval"] if report.weighting.applied else []
+    columns = ["scenario", "tick", "figure", "people", "share", "95 % interval", *more]
+    yield table(columns, rows[:_ROWS_MAX], left=3)
+    if len(rows) > _ROWS_MAX:
+        yield paragraph(f"{count(len(rows) - _ROWS_MAX)} more rows: --json.", indent=2)
+    yield paragraph(_weighting(report.weighting), indent=2)
+    yield paragraph(report.notes["over_personas"], style="dim")
+
+
+def _rows(
+    one: PersonaFigures, labels: Mapping[str, str], *, weighted: bool
+) -> Iterator[Sequence[str]]:
+    name = f"{one.scenario} - {one.reference}" if one.reference else one.scenario
+    for choice, found in one.figures.items():
+        heavy = one.weighted.figures[choice] if one.weighted else Interval(value=None)
+        write = (MOVES if one.reference else LEVELS).of(choice)
+        more = [write(heavy.value), _bounds(heavy, write)] if weighted else []
+        yield [
+            name,
+            str(one.tick),
+            figure_name(choice, labels),
+            count(one.personas),
+            write(found.value),
+            _bounds(found, write),
+            *more,
+        ]
+
+
+def _bounds(found: Interval, write: Callable[[float | None], str]) -> str:
+    return "none" if found.low is None else f"{write(found.low)} to {write(found.high)}"
+
+
+def _weighting(weighting: Weighting) -> str:
+    if not weighting.applied:
+        return f"Not by weight: {weighting.why}."
+    return (
+        f"By weight: {plural(weighting.personas, 'persona')} count as much as "
+        f"{hundredths((weighting.effective or 0.0) / 100)} of equal weight (Kish)."
+    )
+
+
+def _calibration(prediction: Prediction, choices: Mapping[str, str], name: str) -> Iterator[Block]:
+    found = prediction.calibration
+    yield heading(f"{name}: calibration, {prediction.scenario}, wave at tick {prediction.tick}")
+    if found.groups:
+        yield table(
+            ["group", "choice", "people", "predicted", "real", "gap"],
+            [
+                [
+                    one.label,
+                    choices.get(one.choice, one.choice),
+                    count(one.personas),
+                    percent(one.predicted),
+                    percent(one.real),
+                    points(one.predicted - one.real),
+                ]
+                for one in found.groups
+            ],
+            left=2,
+        )
+    if found.bins:
+        yield paragraph("")
+        yield table(
+            ["probability", "pairs", "predicted", "real", "gap"],
+            [
+                [
+                    f"{percent(one.low, 0)} to {percent(one.high, 0)}",
+                    count(one.pairs),
+                    percent(one.predicted),
+                    percent(one.real),
+                    points(one.predicted - one.real),
+                ]
+                for one in found.bins
+            ],
+        )
+    yield paragraph(_gap_line(found), indent=2)
+    fit = prediction.overall.fit
+    yield paragraph(
+        f"Log loss {score(fit.log_loss)}; always the most common value "
+        f"{score(prediction.overall.always.log_loss)}; {plural(fit.floored, 'persona')} at the "
+        "floor.",
+        indent=2,
+    )
+
+
+def _gap_line(found: Calibration) -> str:
+    groups = (
+        f"mean absolute gap over groups {percent(found.group_gap)}"
+        if found.group_gap is not None
+        else f"no groups: {found.no_groups}"
+    )
+    bins = (
+        f"over bins of probability {percent(found.bin_gap)}"
+        if found.bin_gap is not None
+        else f"no bins: {found.no_bins}"
+    )
+    return f"{groups[0].upper()}{groups[1:]}; {bins}."
+
+
+def _beside(beside: Beside, run_id: str) -> Iterator[Block]:
+    models = ", ".join(beside.models)
+    yield heading(f"Beside run {beside.run_id} ({beside.study}: {models})")
+    if beside.why:
+        yield paragraph(f"Not compared: {beside.why}.", indent=2)
+        return
+    columns = ["scenario", "tick", "who", "people", "accuracy", "Brier", "log loss"]
+    rows: list[list[str]] = []
+    for one in beside.rows:
+        named = ((run_id, one.own), (beside.run_id, one.other), ("most common", one.always))
+        rows.extend(
+            [one.scenario, str(one.tick), who, count(one.personas), *_fits(found)]
+            for who, found in named
+        )
+    yield table(columns, rows, left=3)
+    yield paragraph("Each wave over the personas that both runs have an answer of.", style="dim")
+
+
+def _fits(found: Fit) -> list[str]:
+    return [percent(found.accuracy), score(found.brier), score(found.log_loss)]

@@ -1,0 +1,95 @@
+"""Whether a report says that its scenarios cannot be told apart: planted effects, and none."""
+
+from typing import Any
+
+import pytest
+
+from perdure.analysis.report import build_report
+from perdure.analysis.telling import Telling, Verdict, _holm
+from perdure.base.chance import Stream
+from perdure.records.persona import Persona
+
+MANY = tuple(Persona(id=f"p{n}", attributes={"lean": n % 2}) for n in range(40))
+
+
+def town(record_of: Any, effect: float, seeds: int, label: str = "town") -> Telling:
+    """Two scenarios whose people choose `a` with a chance of 0.5, and 0.5 + effect."""
+    record = record_of(
+        personas=MANY, held_out={}, seeds=tuple(range(seeds)), scenarios=("plain", "loud")
+    )
+    for scenario, chance in (("plain", 0.5), ("loud", 0.5 + effect)):
+        for seed in range(seeds):
+            draw = Stream(f"{label}{scenario}", 0, "said", seed)
+            for tick in (0, 2):
+                said = {one.id: "a" if draw.uniform() < chance else "b" for one in MANY}
+                record.wave(f"{scenario}-{seed}", tick, said)
+    return build_report(record).telling
+
+
+def test_a_planted_effect_is_found(record_of):
+    """A difference of 40 points with eight seeds is told, and nothing is said of it."""
+    found = town(record_of, 0.4, 8)
+    assert found.verdict is Verdict.APART
+    assert found.sentence == ""
+    assert (found.differ, found.hold) == (1, 1)
+
+
+def test_a_planted_null_is_not_found(record_of):
+    """No difference: the report says so, with what it could have seen."""
+    found = town(record_of, 0.0, 8)
+    assert found.verdict is Verdict.NOT_APART
+    assert "cannot tell its scenarios apart" in found.sentence
+    (one,) = found.compared
+    assert found.least == one.reach
+    assert one.reach is not None
+    assert f"{100 * one.reach:.1f} percentage points" in found.sentence
+    assert abs(one.mean or 0.0) < one.reach
+
+
+def test_two_seeds_cannot_say(record_of):
+    """However large it is, with two seeds there is no interval: it cannot be said."""
+    found = town(record_of, 0.5, 2)
+    assert found.verdict is Verdict.CANNOT_SAY
+    assert "takes 3 seeds that differ" in found.sentence
+    assert found.least is None
+
+
+def test_one_scenario_says_nothing(record_of):
+    """There is nothing to be told apart."""
+    record = record_of(seeds=(1, 2, 3))
+    assert build_report(record).telling.verdict is Verdict.NOTHING_TO_COMPARE
+    assert build_report(record).telling.sentence == ""
+
+
+def test_nobody_answered_otherwise(record_of):
+    """The same answers under both, with every seed: not told apart, and no false precision."""
+    record = record_of(seeds=(1, 2, 3), scenarios=("plain", "loud"))
+    for scenario in ("plain", "loud"):
+        for seed in (1, 2, 3):
+            said = {"p1": "a" if seed == 1 else "b", "p2": "b", "p3": "a" if seed == 2 else "b"}
+            record.wave(f"{scenario}-{seed}", 0, said)
+            record.wave(f"{scenario}-{seed}", 2, said)
+    found = build_report(record).telling
+    assert found.verdict is Verdict.NOT_APART
+    assert "every figure is the same" in found.sentence
+
+
+def test_the_same_difference_with_every_seed_is_one(record_of):
+    """What all of three unlike seeds show alike has no interval, and is no accident either."""
+    record = record_of(seeds=(1, 2, 3), scenarios=("plain", "loud"))
+    for place, seed in enumerate((1, 2, 3)):
+        people = ["p1", "p2", "p3"]
+        plain = dict.fromkeys(people, "b")
+        loud = {one: "a" if at == place else "b" for at, one in enumerate(people)}
+        for tick in (0, 2):
+            record.wave(f"plain-{seed}", tick, plain)
+            record.wave(f"loud-{seed}", tick, loud)
+    assert build_report(record).telling.verdict is Verdict.APART
+
+
+@pytest.mark.parametrize(
+    ("chances", "held"), [((), 0), ((0.01,), 1), ((0.03, 0.03), 0), ((0.001, 0.04, 0.04), 1)]
+)
+def test_one_of_many_is_corrected_for(chances, held):
+    """Holm by hand: the least of n has to be below 5 % / n, the next below 5 % / (n - 1)."""
+    assert _holm(chances) == held

@@ -168,3 +168,14 @@ def test_json_into_a_file_says_nothing(perdure, recorded, tmp_path):
     said = perdure("report", recorded(), "--json", "--to", tmp_path / "r.json")
     assert said.out == ""
     assert json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))["run_id"]
+
+
+@pytest.mark.parametrize("ticks", [0, 1, 2])
+def test_a_run_that_is_not_at_its_end_has_a_report_too(perdure, recorded, tmp_path, ticks):
+    """It says so first, and draws what there is."""
+    path = tmp_path / "r.html"
+    assert perdure("report", recorded(ticks=ticks), "--to", path).status == EXIT_DONE
+    page = path.read_text(encoding="utf-8")
+    assert '<p class="must">This run is partial' in page
+    assert page.index("This run is partial") < page.index("In short")
+    assert perdure("report", recorded(ticks=ticks), "--format", "markdown").status == EXIT_DONE

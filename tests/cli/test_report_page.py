@@ -49,6 +49,9 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Write pages before there is a browser: a sound study's, a hostile one's, all blocks."""
     base = tmp_path_factory.mktemp("pages")
     study = STUDY.replace("noise: 0.1", "noise: 1.5")
+    study = study.replace(
+        "0: left", "0: as far left as anybody in the whole town remembers having been"
+    )
     before, _, after = study.partition("scenarios:\n")
     study = f"{before}scenarios:\n{MANY}seeds:{after.partition('seeds:')[2]}"
     hostile = study

@@ -111,9 +111,9 @@ def _series(points: Sequence[tuple[float, Mark]], place: int, up: _Scaled) -> It
     for x, mark in points:
         if bounds := _bounds(mark):
             yield _whisker_up(x, up(bounds[0]), up(bounds[1]))
-    for measured, run in groupby(points, key=lambda one: one[1].value is not None):
+    for _, run in groupby(points, key=lambda one: one[1].value is not None):
         line = [(x, mark.value) for x, mark in run if mark.value is not None]
-        if measured and len(line) >= _SPAN:
+        if len(line) >= _SPAN:
             path = " ".join(f"{_n(x)} {_n(up(value))}" for x, value in line)
             yield f'<path class="line" d="M{path}"{_dashes(place)}/>'
     for x, mark, _ in known:

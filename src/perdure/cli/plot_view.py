@@ -200,10 +200,10 @@ def _most(choices: Mapping[str, str], weight: Mapping[str, float]) -> list[str]:
 def _note(choices: Mapping[str, str], chosen: Sequence[str], found: Sequence[Between]) -> str:
     spreads = [one for over in found for one in over.spreads.values()]
     parts = []
-    if any(one.low is not None for one in spreads):
-        parts.append("Whiskers: 95 % interval of the mean over seeds.")
     if any(one.seeds > 1 for one in spreads):
-        parts.append("Small dots: each seed.")
+        parts.append("Means over seeds; small dots: each seed.")
+    if any(one.low is not None for one in spreads):
+        parts.append("Whiskers: 95 % interval of the mean.")
     return " ".join([*parts, *filter(None, [_left_out(choices, chosen)])])
 
 

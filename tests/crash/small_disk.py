@@ -105,7 +105,7 @@ class Disk:
         self._order(do="read-only")
 
     def put_away(self, name: str) -> Path:
-        """Keep a copy of the run elsewhere, as it is; give where."""
+        """Keep a copy of the run elsewhere, in the place of any of that name; give where."""
         self._order(do="put-away", name=name)
         return self.run.parents[1] / name
 
@@ -189,6 +189,7 @@ class _Lives:
             case "read-only":
                 command("mount", "-o", "remount,ro", str(self._disk))
             case "put-away":
+                shutil.rmtree(self._place / order["name"], ignore_errors=True)
                 shutil.copytree(self._disk / "run", self._place / order["name"])
             case "take-out":
                 shutil.copytree(self._place / order["name"], self._disk / "run")

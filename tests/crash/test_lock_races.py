@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from tests.crash.telling import tell
@@ -115,6 +115,13 @@ def begin(place: Path, out: Path) -> subprocess.Popen[str]:
     return start(["run", "hall/study.yaml", "--out", out, "--quiet"], cwd=place)
 
 
+class Whole(NamedTuple):
+    """What comes of the run that is left alone, and how many calls it makes."""
+
+    digests: list[str]
+    calls: int
+
+
 def digests(place: Path, out: Path) -> list[str]:
     """Verify a run and give the digest of each world."""
     status, document = said_by(place, "verify", str(out))
@@ -122,13 +129,23 @@ def digests(place: Path, out: Path) -> list[str]:
     return [world["digest"] for world in document["worlds"]]
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
+    """Make the run that is left alone."""
+    place = tmp_path_factory.mktemp("alone")
+    copy_studies(STUDIES, place)
+    with Gated(place) as server:
+        server.serve(place / "hall" / "study.yaml")
+        alone = begin(place, place / "run")
+        assert alone.wait(100) == 0, alone.communicate()
+        alone.communicate()
+        return Whole(digests(place, place / "run"), server.calls)
+
+
 @pytest.mark.timeout(1_800 if FULL else 300)
-def test_of_many_commands_one_runs(place: Path, server: Gated) -> None:
+def test_of_many_commands_one_runs(place: Path, server: Gated, whole: Whole) -> None:
     """Of `perdure run`s that start at once, one runs; the others end with 73 and name it."""
-    alone = begin(place, place / "alone")
-    assert alone.wait(100) == 0, alone.communicate()
-    alone.communicate()
-    calls, whole = server.calls, digests(place, place / "alone")
+    calls = whole.calls
     for number in range(RUN_RACES):
         out = place / f"run{number}"
         governors = 1
@@ -154,7 +171,7 @@ def test_of_many_commands_one_runs(place: Path, server: Gated) -> None:
         for status, (_, errors) in zip(ended, said, strict=True):
             assert status == 0 or re.search(rf"process {winner.pid} on ", errors), errors
         assert server.calls - before <= calls
-        assert digests(place, out) == whole
+        assert digests(place, out) == whole.digests
         with RunReader.open(out) as reader:
             opened = [row.epoch for row in reader.log if isinstance(row, RunOpened)]
         assert opened == list(range(1, governors + 1))
@@ -177,7 +194,13 @@ def _pause(shut: Gate, process: subprocess.Popen[str]) -> None:
 @pytest.mark.parametrize("end", ["killed", "paused", "completed"])
 @pytest.mark.parametrize("begun", [True, False])
 def test_what_happens_between_looking_and_holding_is_seen(
-    place: Path, server: Gated, monkeypatch: pytest.MonkeyPatch, end: str, *, begun: bool
+    place: Path,
+    server: Gated,
+    whole: Whole,
+    monkeypatch: pytest.MonkeyPatch,
+    end: str,
+    *,
+    begun: bool,
 ) -> None:
     """Who looked at a folder before another had its turn there sees what became of it."""
     out = place / "run"
@@ -220,7 +243,4 @@ def test_what_happens_between_looking_and_holding_is_seen(
         opened = [row.epoch for row in reader.log if isinstance(row, RunOpened)]
     assert lost == ({1 + begun} if end == "killed" else set())
     assert opened == list(range(1, 2 + begun + (end != "completed")))
-    whole = begin(place, place / "whole")
-    assert whole.wait(100) == 0
-    whole.communicate()
-    assert digests(place, out) == digests(place, place / "whole")
+    assert digests(place, out) == whole.digests

@@ -81,6 +81,16 @@ class Runs:
         self.digests = self.digests_of(said)
         self.once = Counter(server.asked)
         self.files = disk.files()
+        disk.put_away("whole")
+
+    def anew(self) -> Runs:
+        """Have the disk and the server as they were when the run had come to its end."""
+        self._server.play({})
+        self._server.then.clear()
+        self.disk.new(BIG)
+        self.disk.take_out("whole")
+        self.forget(self.once)
+        return self
 
     def run(self, **how: Any) -> Said:
         """Start or continue the run."""
@@ -161,13 +171,20 @@ class Runs:
         return [world["digest"] for world in said.document["result"]["worlds"]]
 
 
-@pytest.fixture
-def runs(tmp_path: Path) -> Iterator[Runs]:
-    """Give a disk on which the run came to its end undisturbed."""
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runs]:
+    """Make the run that is never disturbed, once for all tests."""
+    place = tmp_path_factory.mktemp("place")
     with Counting() as server:
-        study = write_street(tmp_path / "study", server.base_url)
-        with small_disk(study, tmp_path) as disk:
+        study = write_street(place / "study", server.base_url)
+        with small_disk(study, place) as disk:
             yield Runs(disk, server, study)
+
+
+@pytest.fixture
+def runs(shared: Runs) -> Runs:
+    """Give a disk on which the run came to its end undisturbed."""
+    return shared.anew()
 
 
 def level(runs: Runs, number: int) -> int:

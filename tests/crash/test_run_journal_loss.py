@@ -75,13 +75,20 @@ class Left:
         runs.forget(self.asked)
 
 
-@pytest.fixture
-def runs(tmp_path: Path) -> Iterator[Runs]:
-    """Give a folder in which the run came to its end undisturbed."""
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runs]:
+    """Make the run that is never disturbed, once for all tests."""
+    place = tmp_path_factory.mktemp("place")
     with Counting() as server:
-        study = write_street(tmp_path / "study", server.base_url)
-        with small_disk(study, tmp_path, FOLDER) as disk:
+        study = write_street(place / "study", server.base_url)
+        with small_disk(study, place, FOLDER) as disk:
             yield Runs(disk, server, study)
+
+
+@pytest.fixture
+def runs(shared: Runs) -> Runs:
+    """Give a folder in which the run came to its end undisturbed."""
+    return shared.anew()
 
 
 @pytest.fixture

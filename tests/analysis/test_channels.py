@@ -103,8 +103,8 @@ def test_a_channel_by_hand(record_of):
     (one,) = build_report(record).channels
     (world,) = one.worlds
     seen = world.seen
-    assert seen.by_tick == {1: 5}
-    assert seen.counts == (4, 1)
+    assert seen.by_tick == {"1": 5}
+    assert seen.messages == {"4": 1, "1": 1}
     assert (seen.reached, seen.told, seen.first_hand) == (3, 1, 3)
     assert seen.claims == {"C1": 3, "C2": 1}
     assert seen.actions == {"like": 1, "nothing": 2}

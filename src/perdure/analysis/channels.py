@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from perdure.analysis.concentration import first_tenth, gini
 from perdure.analysis.exposure import ChannelSeen, Message
 from perdure.analysis.replicates import (
     A_NUMBER,
@@ -32,8 +31,6 @@ class WorldChannel(Record):
     world_id: str
     tick: int
     seen: ChannelSeen
-    gini: float | None
-    first_tenth: float | None
 
 
 class TickExposures(Record):
@@ -67,7 +64,9 @@ class ChannelFigures(Record):
 WorldSeen = tuple[SeedWorld, Mapping[str, ChannelSeen]]
 _NONE = ChannelSeen(
     by_tick={},
-    counts=(),
+    messages={},
+    gini=None,
+    first_tenth=None,
     most_shown=(),
     reached=0,
     told=0,
@@ -104,14 +103,14 @@ def _figures(scenario: str, channel: str, worlds: Sequence[_One], personas: int)
         return lambda seen: count(seen) / personas if personas else None
 
     measures: dict[str, _Measure] = {
-        EXPOSURES: lambda seen: sum(seen.counts),
-        "messages": lambda seen: len(seen.counts),
+        EXPOSURES: lambda seen: seen.exposures,
+        "messages": lambda seen: sum(seen.messages.values()),
         "turns": lambda seen: seen.turns,
         "reached": share(lambda seen: seen.reached),
         "told": share(lambda seen: seen.told),
         "first_hand": share(lambda seen: seen.first_hand),
-        "gini": lambda seen: gini(seen.counts),
-        "first_tenth": lambda seen: first_tenth(seen.counts),
+        "gini": lambda seen: seen.gini,
+        "first_tenth": lambda seen: seen.first_tenth,
     }
     return ChannelFigures(
         scenario=scenario,
@@ -122,8 +121,6 @@ def _figures(scenario: str, channel: str, worlds: Sequence[_One], personas: int)
                 world_id=world.world_id,
                 tick=world.tick,
                 seen=seen,
-                gini=gini(seen.counts),
-                first_tenth=first_tenth(seen.counts),
             )
             for world, seen in worlds
         ),
@@ -148,7 +145,7 @@ def _rejected(seen: ChannelSeen) -> dict[str, int]:
 
 
 def _by_tick(worlds: Sequence[_One]) -> tuple[TickExposures, ...]:
-    ticks = sorted({tick for _, seen in worlds for tick in seen.by_tick})
+    ticks = sorted({tick for _, seen in worlds for tick in map(int, seen.by_tick)})
     return tuple(
         TickExposures(
             tick=tick,
@@ -158,10 +155,10 @@ def _by_tick(worlds: Sequence[_One]) -> tuple[TickExposures, ...]:
                         seed=world.seed,
                         worlds=(world,),
                         of=1 if world.tick >= tick else None,
-                        values={EXPOSURES: float(seen.by_tick.get(tick, 0))}
+                        values={EXPOSURES: float(seen.by_tick.get(str(tick), 0))}
                         if world.tick >= tick
                         else {},
-                        answers=seen.marks.get(tick, 0),
+                        answers=seen.marks.get(str(tick), ""),
                     )
                     for world, seen in worlds
                 ],
@@ -196,7 +193,7 @@ def _over(worlds: Sequence[_One], name: str, measure: _Measure, *, bounds: Bound
                 worlds=(world,),
                 of=None if value is None else 1,
                 values={} if value is None else {name: float(value)},
-                answers=(sum(seen.marks.values()), tuple(seen.actions.items())),
+                answers=(tuple(seen.marks.items()), tuple(seen.actions.items())),
                 why=FEW,
             )
         )

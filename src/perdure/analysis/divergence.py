@@ -28,6 +28,7 @@ NONE = -1  # in no community, or without an opinion
 
 # So many people are shuffled in all; a larger population has less chance in it.
 _SHUFFLED_MAX = 4_000_000
+_KEPT_MAX = 8_000_000  # so many figures are kept in all
 _RELABELLINGS_MIN = 39
 _UNIT = 1 << 32  # logarithms are counted in these parts, as whole numbers
 
@@ -50,13 +51,17 @@ class Divergence(Record):
 class Shuffler:
     """The relabellings of a population, drawn once."""
 
-    def __init__(self, communities: Sequence[int | None]) -> None:
-        """Take each persona's community, in their order."""
+    def __init__(self, communities: Sequence[int | None], *, places: int = 1) -> None:
+        """Take each persona's community, in their order; they are compared at so many places.
+
+        Where people or places are very many, the relabellings are fewer.
+        """
         self.labels: NDArray[np.int64] = np.array(
             [NONE if one is None else one for one in communities], dtype=np.int64
         )
         count = len(communities)
-        number = min(RELABELLINGS, max(_RELABELLINGS_MIN, _SHUFFLED_MAX // max(1, count)))
+        most = min(_SHUFFLED_MAX // max(1, count), _KEPT_MAX // max(1, places))
+        number = min(RELABELLINGS, max(_RELABELLINGS_MIN, most))
         orders = np.empty((number, count), dtype=np.int32)
         for row in range(number):
             words = Stream("perdure", 0, "relabelling", row).many(count)

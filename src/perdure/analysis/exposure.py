@@ -9,12 +9,13 @@ from __future__ import annotations
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Mapping
+from typing import ClassVar
 
+from perdure.analysis.concentration import first_tenth, gini
 from perdure.records.events import (
     Event,
     ExposureDropped,
     StimulusPublished,
-    TickClosed,
     Turn,
     TurnNotTaken,
 )
@@ -46,17 +47,20 @@ class Message(Record):
 class ChannelSeen(Record):
     """One channel of one world.
 
-    `by_tick` counts exposures by tick. `counts` has the exposures of each message that was shown,
-    the most first. `most_shown` are the first of them. `reached` counts the personas who were shown
-    anything, `told` those who were told something by another, `first_hand` those who were shown
-    something that nobody told them. `claims` counts the personas whom each claim reached. `turns`
-    were taken on the channel, `failed` not. `actions` counts what was done by name (`nothing` where
-    something could have been), `rejected` what had no effect, by name and cause. `dropped` is by
-    reason.
+    `by_tick` counts exposures by the number of the tick, and `messages` how many messages had so
+    many exposures, the most first; `gini` and `first_tenth` say how unequal that is. `most_shown`
+    are those that were shown most. `reached` counts the personas who were shown anything, `told`
+    those who were told something by another, `first_hand` those who were shown something that
+    nobody told them. `claims` counts the personas whom each claim reached. `turns` were taken on
+    the channel, `failed` not. `actions` counts what was done by name (`nothing` where something
+    could have been), `rejected` what had no effect, by name and cause. `dropped` is by reason.
+    `marks` are by tick, and equal where the same people were shown the same.
     """
 
-    by_tick: dict[int, int]
-    counts: tuple[int, ...]
+    by_tick: dict[str, int]
+    messages: dict[str, int]
+    gini: float | None
+    first_tenth: float | None
     most_shown: tuple[Message, ...]
     reached: int
     told: int
@@ -67,7 +71,12 @@ class ChannelSeen(Record):
     actions: dict[str, int]
     rejected: dict[str, dict[str, int]]
     dropped: dict[str, int]
-    marks: dict[int, int]
+    marks: dict[str, str]
+
+    @property
+    def exposures(self) -> int:
+        """How many exposures there were."""
+        return sum(self.by_tick.values())
 
 
 class _Channel:
@@ -87,13 +96,16 @@ class _Channel:
 class ExposurePass:
     """Follows the channels of one world as its events pass."""
 
+    kinds: ClassVar[frozenset[type[Record]]] = frozenset(
+        {StimulusPublished, ExposureDropped, Turn, TurnNotTaken}
+    )
+
     def __init__(self, places: Mapping[str, int], *, named: int = 10) -> None:
         """Take the place of each persona; of each channel the `named` most shown are named."""
         self._places = places
         self._named = named
         self._published: dict[str, tuple[int, int, str, str]] = {}
         self._channels: defaultdict[str, _Channel] = defaultdict(_Channel)
-        self.tick = -1
 
     def see(self, event: Event) -> None:
         """Take note of what an event says of channels."""
@@ -106,8 +118,6 @@ class ExposurePass:
                 self._turn(event, shown, reaction)
             case TurnNotTaken(presentation=shown) if shown.impression.exposures:
                 self._channels[shown.impression.channel].failed += 1
-            case TickClosed():
-                self.tick = event.tick
             case _:
                 pass
 
@@ -142,12 +152,15 @@ class ExposurePass:
 
     def _seen(self, one: _Channel) -> ChannelSeen:
         ranked = sorted(one.exposures.items(), key=lambda item: (-item[1], item[0]))
+        counts = [count for _, count in ranked]
         everybody = 0
         for bits in one.reached.values():
             everybody |= bits
         return ChannelSeen(
-            by_tick=dict(sorted(one.by_tick.items())),
-            counts=tuple(count for _, count in ranked),
+            by_tick={str(tick): count for tick, count in sorted(one.by_tick.items())},
+            messages={str(count): number for count, number in Counter(counts).items()},
+            gini=gini(counts),
+            first_tenth=first_tenth(counts),
             most_shown=tuple(
                 self._message(stimulus, count, one.reached[stimulus])
                 for stimulus, count in ranked[: self._named]
@@ -161,7 +174,7 @@ class ExposurePass:
             actions=dict(sorted(one.actions.items())),
             rejected={name: dict(sorted(c.items())) for name, c in sorted(one.rejected.items())},
             dropped=dict(sorted(one.dropped.items())),
-            marks=dict(sorted(one.marks.items())),
+            marks={str(tick): f"{mark:016x}" for tick, mark in sorted(one.marks.items())},
         )
 
     def _message(self, stimulus: str, count: int, bits: int) -> Message:

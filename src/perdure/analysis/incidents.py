@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
+from typing import ClassVar
 
 from perdure.records.events import (
     BeliefsHeld,
     Event,
     InterventionApplied,
     Probed,
+    Started,
     TickClosed,
     Turn,
     TurnNotTaken,
@@ -88,6 +90,10 @@ class _Tick:
 
 class IncidentPass:
     """Follows one world as its events pass."""
+
+    kinds: ClassVar[frozenset[type[Record]]] = frozenset(
+        {Turn, TurnNotTaken, Probed, BeliefsHeld, InterventionApplied, Started, TickClosed}
+    )
 
     def __init__(self) -> None:
         self._open = _Tick()

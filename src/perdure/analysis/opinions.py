@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -87,6 +87,10 @@ Chances = dict[tuple[str, int], "NDArray[np.float64]"]
 
 class OpinionPass:
     """Follows the beliefs of one world as its events pass."""
+
+    kinds: ClassVar[frozenset[type[Record]]] = frozenset(
+        {StimulusPublished, Turn, BeliefsHeld, TickClosed}
+    )
 
     def __init__(
         self,

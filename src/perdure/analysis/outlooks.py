@@ -8,12 +8,24 @@ from perdure.analysis.anomalies import Anomalies, anomalies
 from perdure.analysis.cells import Cells, waves_of
 from perdure.analysis.channels import ChannelFigures, channel_figures
 from perdure.analysis.divergence import COMMUNITIES_MIN, Shuffler
-from perdure.analysis.exposure import ExposurePass
-from perdure.analysis.incidents import IncidentPass
-from perdure.analysis.opinions import Chances, OpinionPass, OpinionPath, opinion_paths
+from perdure.analysis.exposure import ChannelSeen, ExposurePass
+from perdure.analysis.incidents import IncidentPass, WorldIncidents
+from perdure.analysis.opinions import (
+    Chances,
+    OpinionCount,
+    OpinionPass,
+    OpinionPath,
+    opinion_paths,
+)
 from perdure.analysis.polarization import Polarization, of_answers, of_beliefs
 from perdure.analysis.replicates import ScenarioSeeds
-from perdure.analysis.verbatims import Samples, VerbatimPass, Verbatims, verbatims
+from perdure.analysis.verbatims import (
+    Samples,
+    VerbatimPass,
+    Verbatims,
+    sample_size,
+    verbatims,
+)
 from perdure.analysis.watching import Watcher
 from perdure.records.graph import Node
 from perdure.records.persona import Persona
@@ -33,29 +45,40 @@ class Outlooks:
         self._places = {persona.id: place for place, persona in enumerate(personas)}
         communities = [node.community for node in graph]
         several = len({one for one in communities if one is not None}) >= COMMUNITIES_MIN
-        self._shuffler = Shuffler(communities) if several else None
-        self._chances: dict[str, Chances] = {one.id: {} for one in study.scenarios}
-        self._opinions: dict[str, OpinionPass] = {}
+        places = len(self._claims) * sum(scenario.horizon for scenario in study.scenarios)
+        self._shuffler = Shuffler(communities, places=places) if several else None
         self._by_rule = all(
             spec.pin.provider == _RULE
             for role, spec in study.models.items()
             if role.startswith(_TIER)
         )
         self._questions = tuple(question.id for question in study.questions)
+        self._most = sample_size(len(study.scenarios) * len(study.questions))
+        self._chances: dict[str, Chances] = {one.id: {} for one in study.scenarios}
         self._samples: dict[str, Samples] = {one.id: {} for one in study.scenarios}
-        self._incidents: dict[str, IncidentPass] = {}
-        self._exposures: dict[str, ExposurePass] = {}
+        self._open: dict[str, tuple[OpinionPass, ExposurePass, IncidentPass]] = {}
+        self._opinions: dict[str, Mapping[str, Mapping[int, OpinionCount]]] = {}
+        self._exposures: dict[str, Mapping[str, ChannelSeen]] = {}
+        self._incidents: dict[str, WorldIncidents] = {}
 
     def watch(self, world: WorldEntry) -> Sequence[Watcher]:
-        """Begin to follow a world."""
-        seen = OpinionPass(
+        """Begin to follow a world; those before it have been read."""
+        self.settle()
+        beliefs = OpinionPass(
             self._places, self._claims, self._shuffler, self._chances[world.scenario]
         )
-        self._opinions[world.world_id] = seen
-        shown = self._exposures[world.world_id] = ExposurePass(self._places)
-        watching = self._incidents[world.world_id] = IncidentPass()
-        said = VerbatimPass(world.world_id, self._samples[world.scenario])
-        return (seen, shown, watching, said)
+        shown, incidents = ExposurePass(self._places), IncidentPass()
+        self._open[world.world_id] = beliefs, shown, incidents
+        said = VerbatimPass(world.world_id, self._samples[world.scenario], most=self._most)
+        return (beliefs, shown, incidents, said)
+
+    def settle(self) -> None:
+        """End what was begun: keep what was counted of a world, let go of who was where in it."""
+        for world_id, (beliefs, shown, incidents) in self._open.items():
+            self._opinions[world_id] = beliefs.counts
+            self._exposures[world_id] = shown.channels()
+            self._incidents[world_id] = incidents.incidents()
+        self._open.clear()
 
     def verbatims(self) -> tuple[Verbatims, ...]:
         """Cluster what people said in their own words, by scenario and question."""
@@ -70,7 +93,7 @@ class Outlooks:
     ) -> Anomalies:
         """Apply the rules of anomalies to what was seen."""
         worlds = {
-            name: [(stands, self._incidents[stands.world_id].incidents()) for _, stands in mine]
+            name: [(stands, self._incidents[stands.world_id]) for _, stands in mine]
             for name, mine in cells.items()
         }
         return anomalies(worlds, paths, seeds, by_rule=self._by_rule)
@@ -79,7 +102,7 @@ class Outlooks:
         """Sum up what went on on each channel, by scenario."""
         found: list[ChannelFigures] = []
         for name, mine in cells.items():
-            worlds = [(stands, self._exposures[stands.world_id].channels()) for _, stands in mine]
+            worlds = [(stands, self._exposures[stands.world_id]) for _, stands in mine]
             found.extend(channel_figures(name, worlds, personas=len(self._places)))
         return tuple(found)
 
@@ -90,7 +113,7 @@ class Outlooks:
             for name, mine in cells.items()
             for path in opinion_paths(
                 name,
-                [(stands, self._opinions[stands.world_id].counts) for _, stands in mine],
+                [(stands, self._opinions[stands.world_id]) for _, stands in mine],
                 personas=len(self._places),
             )
         )
@@ -103,7 +126,7 @@ class Outlooks:
             return ()
         found: list[Polarization] = []
         for name, mine in cells.items():
-            worlds = [(stands, self._opinions[stands.world_id].counts) for _, stands in mine]
+            worlds = [(stands, self._opinions[stands.world_id]) for _, stands in mine]
             found.extend(of_beliefs(name, worlds, self._chances[name]))
             for question, named in choices.items():
                 found.extend(

@@ -253,6 +253,7 @@ def build_report(
     scenarios = {scenario.id: scenario for scenario in study.scenarios}
     outlooks = Outlooks(study, source.graph, personas)
     readings = _readings(source, study, outlooks.watch)
+    outlooks.settle()
     outcomes = source.outcomes
     cells = by_scenario(scenarios, readings, outcomes)
     predictions = _predictions(cells, frame) if frame.question in waved else ()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from perdure.analysis.clusters import clusters, words_of
 from perdure.base.chance import Stream
@@ -16,6 +17,8 @@ from perdure.records.events import Event, Turn
 from perdure.records.record import Record
 
 SAMPLE_MAX = 300
+_SAMPLE_MIN = 20
+_SAMPLES_MAX = 60_000
 QUOTES_MAX = 3
 FLOOR_MIN = 3
 FLOOR_PARTS = 50  # a fiftieth of the sample
@@ -68,22 +71,24 @@ class Verbatims(Record):
 class Sample:
     """A sample of the answers to one question in one scenario, each with the same chance."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = SAMPLE_MAX) -> None:
+        """Begin a sample of at most so many."""
         self.seen = 0
+        self._most = most
         # The first of the heap is the one that goes first: of the largest draw.
         self._kept: list[tuple[int, str, Quote]] = []
 
     def add(self, draw: int, quote: Quote) -> None:
         """Take an answer, unless its draw is larger than those of a full sample."""
         self.seen += 1
-        if len(self._kept) < SAMPLE_MAX:
+        if len(self._kept) < self._most:
             heapq.heappush(self._kept, (-draw, quote.event, quote))
         elif -draw > self._kept[0][0]:
             heapq.heapreplace(self._kept, (-draw, quote.event, quote))
 
     def full_below(self) -> int:
         """Give the draw that an answer has to be below to be taken."""
-        return -self._kept[0][0] if len(self._kept) == SAMPLE_MAX else 1 << 64
+        return -self._kept[0][0] if len(self._kept) == self._most else 1 << 64
 
     def quotes(self) -> list[Quote]:
         """Give the sample in the order of its draws."""
@@ -96,8 +101,11 @@ Samples = dict[str, Sample]
 class VerbatimPass:
     """Adds the answers of one world to the samples of its scenario as its events pass."""
 
-    def __init__(self, world_id: str, samples: Samples) -> None:
-        """Take the samples of the scenario, by question."""
+    kinds: ClassVar[frozenset[type[Record]]] = frozenset({Turn})
+
+    def __init__(self, world_id: str, samples: Samples, *, most: int = SAMPLE_MAX) -> None:
+        """Take the samples of the scenario, by question, which have at most so many."""
+        self._most = most
         self._world_id = world_id
         self._samples = samples
         self._draws = Stream(world_id, 0, "verbatims")
@@ -106,7 +114,9 @@ class VerbatimPass:
         """Look at one event."""
         match event.payload:
             case Turn(presentation=shown, answer=answer, reaction=reaction):
-                sample = self._samples.setdefault(shown.question, Sample())
+                sample = self._samples.get(shown.question)
+                if sample is None:
+                    sample = self._samples[shown.question] = Sample(self._most)
                 draw = self._draws.uint64()
                 if draw >= sample.full_below():
                     sample.seen += 1
@@ -122,6 +132,11 @@ class VerbatimPass:
                 )
             case _:
                 pass
+
+
+def sample_size(samples: int) -> int:
+    """Give how many answers each of so many samples may have: of many, each has fewer."""
+    return min(SAMPLE_MAX, max(_SAMPLE_MIN, _SAMPLES_MAX // max(1, samples)))
 
 
 def verbatims(

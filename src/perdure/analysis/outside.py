@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from perdure.records.journal import OpenTick
 from perdure.records.record import Record
 from perdure.records.registry import (
+    AnswersRescored,
     CallsLost,
     CallsOrphaned,
     LogPayload,
@@ -19,11 +20,13 @@ ORPHANED = "orphaned"
 KEPT = "kept"
 UNSETTLED = "unsettled"
 ESTIMATED = "estimated"
+RESCORED = "rescored"
 
 # Why each kind is outside, and what it counts.
 MEANING = {
     LOST: ("attempt", "sent and never answered, charged at the worst case"),
     ORPHANED: ("attempt", "answered and not needed by the record"),
+    RESCORED: ("attempt", "made to score answers again"),
     KEPT: ("attempt", "kept in the call journal for ticks that are open"),
     UNSETTLED: ("attempt", "sent, with no answer in the call journal"),
     ESTIMATED: ("tick", "that may have been open when the call journal was lost, at an estimate"),
@@ -84,8 +87,15 @@ def outside(
     )
 
 
+_OF_CALLS: tuple[tuple[str, type[CallsLost | CallsOrphaned | AnswersRescored]], ...] = (
+    (LOST, CallsLost),
+    (ORPHANED, CallsOrphaned),
+    (RESCORED, AnswersRescored),
+)
+
+
 def _logged(log: Sequence[LogPayload]) -> Iterable[OutsidePart]:
-    for kind, cls in ((LOST, CallsLost), (ORPHANED, CallsOrphaned)):
+    for kind, cls in _OF_CALLS:
         rows = [row for row in log if isinstance(row, cls)]
         yield OutsidePart(
             kind=kind,

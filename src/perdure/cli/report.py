@@ -16,6 +16,7 @@ from perdure.cli.command import PlainCommand
 
 if TYPE_CHECKING:
     from perdure.analysis.report import Report
+    from perdure.analysis.source import RecordSource
 
 HELP = """\
 Show what a run found, from its record alone.
@@ -83,6 +84,14 @@ Beside = Annotated[
 ]
 
 
+Scores = Annotated[
+    str,
+    typer.Option(
+        "--scores", metavar="ID", help="Report these scores, as `perdure score` gave them."
+    ),
+]
+
+
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command("report", help=HELP, cls=PlainCommand)(report)
@@ -93,6 +102,7 @@ def report(
     *,
     by: By = "",
     beside: Beside = None,
+    scores: Scores = "",
     to: To = None,
     form: As = None,
     json: Json = False,
@@ -118,7 +128,8 @@ def report(
     with ExitStack() as stack:
         record = stack.enter_context(opened(folder))
         other = stack.enter_context(opened(beside)) if beside is not None else None
-        found = build_report(record, grouped_by=by, beside=other)
+        source = rescored(record, folder, scores) if scores else record
+        found = build_report(source, grouped_by=by, beside=other)
     if to is not None:
         written = write_report(to, _text(found, chosen))
         if not json:
@@ -128,6 +139,25 @@ def report(
     else:
         write_out(_text(found, chosen))
     return EXIT_DONE
+
+
+def rescored(record: RecordSource, folder: Path, score_id: str) -> RecordSource:
+    """Give the record with the answers as they were scored again.
+
+    Raises:
+        UsageError: there are no such scores.
+        DamagedRecordError: they are not what was written.
+
+    """
+    from perdure.analysis.rescored import RescoredSource  # noqa: PLC0415 - heavy
+    from perdure.trace.scores import has_scores, read_scores  # noqa: PLC0415 - heavy
+
+    if not has_scores(folder, score_id):
+        raise UsageError(
+            f"The run has no scores {score_id!r}.",
+            remedy=f"`perdure score {folder} --list` lists those that it has.",
+        )
+    return RescoredSource(record, folder, read_scores(folder, score_id))
 
 
 def _format(to: Path | None, form: Format | None, *, json: bool) -> Format:

@@ -284,6 +284,29 @@ class BudgetChanged(Record):
     budget: Budget
 
 
+class AnswersRescored(Record):
+    """Answers to a question were scored again, beside the record, which is as it was.
+
+    `id` is that of the scores, which are beside the record. `construct`, `version` and
+    `anchors_hash` are those of the anchors, `model` gave the vectors. `calls` counts the attempts
+    that it took, `cost` is the sum of their known amounts in nano-units and `unknown_costs` counts
+    the others; `tokens` are those charged.
+    """
+
+    id: str
+    question: str
+    construct: str
+    version: str
+    anchors_hash: str
+    model: str
+    answers: int
+    scored: int
+    calls: int = 0
+    cost: int = 0
+    unknown_costs: int = 0
+    tokens: int = 0
+
+
 LogPayload = (
     RunOpened
     | RunPaused
@@ -300,6 +323,7 @@ LogPayload = (
     | RungLifted
     | WorldsLive
     | BudgetChanged
+    | AnswersRescored
 )
 
 LOG_KIND_OF: dict[type[Record], str] = {
@@ -318,6 +342,7 @@ LOG_KIND_OF: dict[type[Record], str] = {
     RungLifted: "rung_lifted",
     WorldsLive: "worlds_live",
     BudgetChanged: "budget_changed",
+    AnswersRescored: "rescored",
 }
 # What the log of a run that ended by itself ends with.
 ENDED = (RunClosed, RunPaused)

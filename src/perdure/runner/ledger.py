@@ -10,6 +10,7 @@ from perdure.inference.reservations import NOTHING, Amounts
 from perdure.inference.settlement import UNSENT, tokens_of
 from perdure.records.events import Cost
 from perdure.records.registry import (
+    AnswersRescored,
     CallsLost,
     CallsOrphaned,
     LogPayload,
@@ -65,7 +66,7 @@ def spent_outside(log: Iterable[LogPayload]) -> Amounts:
     spent = NOTHING
     for row in log:
         match row:
-            case CallsLost() | CallsOrphaned():
+            case CallsLost() | CallsOrphaned() | AnswersRescored():
                 spent += Amounts(
                     money=row.cost, calls=row.calls, tokens=row.tokens, unknown=row.unknown_costs
                 )

@@ -1,8 +1,8 @@
 """What a run log says of the sittings of its run: how each ended, and what was lost. Pure.
 
 A sitting is the time of one governor, from its `opened` to its `paused` or `closed`; one that has
-neither was killed. One that only changed the budget does neither work nor harm, and leaves the run
-as it was.
+neither was killed. One that only changed the budget, or noted that answers were scored again, does
+neither work nor harm, and leaves the run as it was.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from perdure.records.record import Record
 from perdure.records.registry import (
     ENDED,
+    AnswersRescored,
     BudgetChanged,
     JournalLost,
     LogPayload,
@@ -35,13 +36,16 @@ class JournalLoss(Record):
     unknown: int
 
 
+_BESIDE = (BudgetChanged, AnswersRescored)
+
+
 def working(log: Sequence[LogPayload]) -> Sequence[LogPayload]:
-    """Leave out the sittings that did nothing but change the budget."""
+    """Leave out the sittings that did nothing but change the budget, or note new scores."""
     rows: list[LogPayload] = []
     for row in log:
-        if isinstance(row, BudgetChanged) and rows and isinstance(rows[-1], RunOpened):
+        if isinstance(row, _BESIDE) and rows and isinstance(rows[-1], RunOpened):
             rows.pop()
-        elif not isinstance(row, BudgetChanged):
+        elif not isinstance(row, _BESIDE):
             rows.append(row)
     return rows
 

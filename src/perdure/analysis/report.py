@@ -37,6 +37,7 @@ from perdure.analysis.questions import (
 )
 from perdure.analysis.reading import Activation, WorldReading, read_world
 from perdure.analysis.replicates import ScenarioSeeds, scenario_seeds
+from perdure.analysis.scored_by import ScoredBy, scored_by
 from perdure.analysis.source import RecordSource
 from perdure.analysis.telling import Telling, Verdict, telling
 from perdure.analysis.unmeasured import Gap, gaps
@@ -51,6 +52,7 @@ from perdure.records.persona import Persona
 from perdure.records.population import PopulationManifest
 from perdure.records.record import Record
 from perdure.records.registry import RungAt, WorldEntry, WorldOutcome, WorldState
+from perdure.records.rescore import Rescoring
 from perdure.records.scenario import Question, QuestionType, Scenario
 from perdure.records.study import Study
 from perdure.study.activity import factor
@@ -216,6 +218,7 @@ class Report(Record):
     anomalies: Anomalies = Anomalies()
     verbatims: tuple[Verbatims, ...] = ()
     beside: Beside | None = None
+    scored_by: tuple[ScoredBy, ...] = ()
 
 
 class _Frame(Record):
@@ -229,9 +232,15 @@ class _Frame(Record):
 
 
 def build_report(
-    source: RecordSource, *, grouped_by: str = "", beside: RecordSource | None = None
+    source: RecordSource,
+    *,
+    grouped_by: str = "",
+    beside: RecordSource | None = None,
+    rescoring: Rescoring | None = None,
 ) -> Report:
     """Read a run's record once and say what it found; `beside` is a run to compare it with.
+
+    `rescoring` says what the source's scores were given by, if they are not those of the record.
 
     Raises:
         UsageError: `grouped_by` is not an attribute that can be grouped by.
@@ -339,6 +348,7 @@ def build_report(
         channels=outlooks.channels(cells),
         polarization=outlooks.polarization(cells, _single(study, waved)),
         beside=_beside(beside, question, frame.real, cells) if beside is not None else None,
+        scored_by=scored_by(study, rescoring),
     )
 
 

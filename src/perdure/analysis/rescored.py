@@ -60,7 +60,7 @@ class RescoredSource:
                 scoring=Scoring.SIMILARITY,
                 similarity=asked.how,
                 choices=one.choices
-                or tuple(Choice(id=name, label=label) for name, label in asked.points.items()),
+                or tuple(Choice(id=one, label=asked.points[one]) for one in asked.anchors.points),
             )
             if one.id == asked.question
             else one

@@ -29,6 +29,7 @@ POINTS: dict[str, str] = {
     "pause.after-append": "a world's record ends with the pause, the witness does not know it yet",
     "world.completed": "the last tick is witnessed, the partition has not left WAL",
     "run.closed": "every world is done, the registry says so",
+    "scores.sealed": "a file of new scores has its name, the run log does not know of it",
 }
 
 _armed = os.environ.get("PERDURE_CRASH_AT", "")

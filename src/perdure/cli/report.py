@@ -16,7 +16,7 @@ from perdure.cli.command import PlainCommand
 
 if TYPE_CHECKING:
     from perdure.analysis.report import Report
-    from perdure.analysis.source import RecordSource
+    from perdure.trace.scores import Scores
 
 HELP = """\
 Show what a run found, from its record alone.
@@ -84,7 +84,7 @@ Beside = Annotated[
 ]
 
 
-Scores = Annotated[
+OfScores = Annotated[
     str,
     typer.Option(
         "--scores", metavar="ID", help="Report these scores, as `perdure score` gave them."
@@ -102,7 +102,7 @@ def report(
     *,
     by: By = "",
     beside: Beside = None,
-    scores: Scores = "",
+    scores: OfScores = "",
     to: To = None,
     form: As = None,
     json: Json = False,
@@ -117,6 +117,7 @@ def report(
 
     """
     from perdure.analysis.report import build_report  # noqa: PLC0415 - heavy
+    from perdure.analysis.rescored import RescoredSource  # noqa: PLC0415 - heavy
     from perdure.cli.output import show, write_out  # noqa: PLC0415 - heavy
     from perdure.cli.record import opened  # noqa: PLC0415 - heavy
     from perdure.cli.report_file import require_free, write_report  # noqa: PLC0415 - heavy
@@ -128,8 +129,13 @@ def report(
     with ExitStack() as stack:
         record = stack.enter_context(opened(folder))
         other = stack.enter_context(opened(beside)) if beside is not None else None
-        source = rescored(record, folder, scores) if scores else record
-        found = build_report(source, grouped_by=by, beside=other)
+        again = scores_of(folder, scores) if scores else None
+        found = build_report(
+            record if again is None else RescoredSource(record, folder, again),
+            grouped_by=by,
+            beside=other,
+            rescoring=None if again is None else again.rescoring,
+        )
     if to is not None:
         written = write_report(to, _text(found, chosen))
         if not json:
@@ -141,15 +147,14 @@ def report(
     return EXIT_DONE
 
 
-def rescored(record: RecordSource, folder: Path, score_id: str) -> RecordSource:
-    """Give the record with the answers as they were scored again.
+def scores_of(folder: Path, score_id: str) -> Scores:
+    """Read the scores with an id.
 
     Raises:
-        UsageError: there are no such scores.
+        UsageError: there are none with this id.
         DamagedRecordError: they are not what was written.
 
     """
-    from perdure.analysis.rescored import RescoredSource  # noqa: PLC0415 - heavy
     from perdure.trace.scores import has_scores, read_scores  # noqa: PLC0415 - heavy
 
     if not has_scores(folder, score_id):
@@ -157,7 +162,7 @@ def rescored(record: RecordSource, folder: Path, score_id: str) -> RecordSource:
             f"The run has no scores {score_id!r}.",
             remedy=f"`perdure score {folder} --list` lists those that it has.",
         )
-    return RescoredSource(record, folder, read_scores(folder, score_id))
+    return read_scores(folder, score_id)
 
 
 def _format(to: Path | None, form: Format | None, *, json: bool) -> Format:

@@ -50,6 +50,7 @@ def report_parts(report: Report, folder: str = "") -> Iterator[Block]:
     yield heading("In short")
     yield items(headlines(report))
     yield from _models(report.models, report.cost.outside)
+    yield from _scored_by(report)
     yield from seeds_parts(report.seeds, report.notes["spread"])
     if report.outcome is not None:
         yield from _outcome(report, report.outcome)
@@ -103,6 +104,17 @@ def _models(models: Sequence[ModelUse], outside: Outside) -> Iterator[Block]:
             yield paragraph(f"{name}: {said}.", indent=2)
     if line := outside_line(outside):
         yield paragraph(f"Outside closed ticks, by whichever role: {line}.", indent=2)
+
+
+def _scored_by(report: Report) -> Iterator[Block]:
+    for one in report.scored_by:
+        formula = f"epsilon {one.epsilon:g}, temperature {one.temperature:g}"
+        again = f"; scored again after the run, scores {one.scores}" if one.scores else ""
+        yield paragraph(
+            f"{one.question}: scored by likeness to the anchors {one.construct}, version "
+            f"{one.version} ({one.anchors_hash[:12]}), under {one.model}; {formula}{again}.",
+            indent=2,
+        )
 
 
 def _served(use: ModelUse) -> str:

@@ -17,6 +17,7 @@ import msgspec
 
 from perdure.base.canonical import encode, hash_hex, sha256
 from perdure.base.clock import Clock, SystemClock
+from perdure.base.crashpoints import crashpoint
 from perdure.base.errors import (
     BudgetReachedError,
     EndpointUnreachableError,
@@ -119,6 +120,7 @@ async def _rescore(folder: Path, wanted: Wanted, clock: Clock) -> Rescored:
             if not known:
                 await _Work(folder, reader, job, clock).do()
         scores = read_scores(folder, job.rescoring.id)
+        crashpoint("scores.sealed")
         await _note(folder, scores)
         return Rescored(scores=scores, known=known)
     finally:

@@ -123,8 +123,13 @@ def all_scores(folder: Path) -> tuple[Scores, ...]:
         StorageError: storage failed.
 
     """
-    places = sorted(scores_folder(folder).glob(f"*{_SUFFIX}"))
-    return tuple(read_scores(folder, place.name.removesuffix(_SUFFIX)) for place in places)
+    return tuple(read_scores(folder, score_id) for score_id in score_ids(folder))
+
+
+def score_ids(folder: Path) -> tuple[str, ...]:
+    """List the ids of the scores of a run, in their order."""
+    places = scores_folder(folder).glob(f"*{_SUFFIX}")
+    return tuple(sorted(place.name.removesuffix(_SUFFIX) for place in places))
 
 
 def has_scores(folder: Path, score_id: str) -> bool:

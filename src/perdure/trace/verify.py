@@ -6,6 +6,7 @@ that names its place; nothing a file holds makes it fail in another way.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -14,6 +15,7 @@ from perdure.base.errors import PerdureError
 from perdure.records.record import Record
 from perdure.trace.reader import RunReader
 from perdure.trace.rungs import moves_of, wrong_rungs
+from perdure.trace.scores import read_scores, score_ids
 from perdure.trace.sittings import JournalLoss, journal_losses
 from perdure.trace.verify_registry import Finding, each_once, read_or_find
 from perdure.trace.verify_world import Known, WorldReport, check_world
@@ -22,8 +24,9 @@ from perdure.trace.verify_world import Known, WorldReport, check_world
 class RunReport(Record):
     """What verifying a run found. Worlds are in the order of the run's cells.
 
-    The call journal is no part of the record: `journal_fault` says why it cannot be used, if so,
-    and `losses` lists the journals that were lost. Neither makes a record unsound.
+    Scores that were given again are checked too. The call journal is no part of the record:
+    `journal_fault` says why it cannot be used, if so, and `losses` lists the journals that were
+    lost. Neither makes a record unsound.
     """
 
     run_id: str
@@ -70,6 +73,9 @@ def verify(folder: Path) -> RunReport:
         personas = read_or_find(lambda: reader.personas, findings, "registry")
         read_or_find(lambda: reader.graph, findings, "registry")
         read_or_find(lambda: reader.held_out, findings, "registry")
+        for score_id in score_ids(folder):
+            where = f"scores {score_id}"
+            read_or_find(partial(read_scores, folder, score_id), findings, where)
         moves = moves_of(row.payload for row in log or ())
         ids = None if personas is None else tuple(persona.id for persona in personas)
         found = each_once(findings)

@@ -10,7 +10,8 @@ from perdure.analysis.polarization import PolarizedAt
 from perdure.analysis.report import Report
 from perdure.analysis.spread import Spread
 from perdure.cli.figures import UNKNOWN, count, hundredths, percent
-from perdure.cli.tables import heading, paragraph, table
+from perdure.cli.grouped_table import by_scenario
+from perdure.cli.tables import heading, paragraph
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -35,7 +36,7 @@ def _paths(report: Report) -> Iterator[RenderableType]:
         *("scenario", "claim", "tick", "met"),
         *("mean", "95 % interval", "believe", "doubt", "unsure"),
     ]
-    yield table(columns, rows, left=2)
+    yield from by_scenario(columns, rows, left=2)
     yield paragraph(
         "Means over seeds; believe, doubt and unsure in percent of those who met it. Every tick, "
         "and shares of everybody: --json.",
@@ -82,7 +83,7 @@ def _polarization(report: Report) -> Iterator[RenderableType]:
         return
     yield heading("Polarization between communities, last tick")
     columns = ["scenario", "over", "tick", "seeds", "divergence", "by chance", "excess", "p"]
-    yield table(columns, rows, left=2)
+    yield from by_scenario(columns, rows, left=2)
     yield paragraph(report.notes["polarization"], style="dim")
 
 

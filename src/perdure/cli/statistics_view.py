@@ -13,6 +13,7 @@ from perdure.analysis.prediction import Fit, Prediction
 from perdure.analysis.report import Report
 from perdure.analysis.weighting import Weighting
 from perdure.cli.figures import count, hundredths, percent, plural, points, score
+from perdure.cli.grouped_table import by_scenario
 from perdure.cli.tables import heading, paragraph, table
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def _over_personas(
     yield heading("Over personas: shares and differences at waves, in percent")
     more = ["by weight", "95 % interval"] if report.weighting.applied else []
     columns = ["scenario", "tick", "figure", "people", "share", "95 % interval", *more]
-    yield table(columns, rows[:_ROWS_MAX], left=3)
+    yield from by_scenario(columns, rows[:_ROWS_MAX], left=3)
     if len(rows) > _ROWS_MAX:
         yield paragraph(f"{count(len(rows) - _ROWS_MAX)} more rows: --json.", indent=2)
     yield paragraph(_weighting(report.weighting), indent=2)

@@ -38,8 +38,8 @@ def _paths(report: Report) -> Iterator[RenderableType]:
     ]
     yield from by_scenario(columns, rows, left=2)
     yield paragraph(
-        "Means over seeds; believe, doubt and unsure in percent of those who met it. Every tick, "
-        "and shares of everybody: --json.",
+        "Means over seeds; believe, doubt and unsure in percent of those who met it. With --json "
+        "there is every tick, and the shares of everybody.",
         indent=2,
     )
     yield paragraph(report.notes["opinions"], style="dim")

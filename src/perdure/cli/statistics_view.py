@@ -58,7 +58,7 @@ def _over_personas(
     columns = ["scenario", "tick", "figure", "people", "share", "95 % interval", *more]
     yield from by_scenario(columns, rows[:_ROWS_MAX], left=3)
     if len(rows) > _ROWS_MAX:
-        yield paragraph(f"{count(len(rows) - _ROWS_MAX)} more rows: --json.", indent=2)
+        yield paragraph(f"With --json: {count(len(rows) - _ROWS_MAX)} more rows.", indent=2)
     yield paragraph(_weighting(report.weighting), indent=2)
     yield paragraph(report.notes["over_personas"], style="dim")
 

@@ -87,7 +87,7 @@ def test_herding_needs_a_spread(record_of):
         believe(record, "plain-1", tick, [tick] * 20)
     rule, _ = judged(record, HERDING)
     assert rule.looked == 0
-    assert "spread between seeds" in rule.why
+    assert "seeds that differ" in rule.why
 
 
 @pytest.mark.parametrize(

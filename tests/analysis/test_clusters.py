@@ -6,7 +6,7 @@ import pytest
 
 from perdure.analysis.clusters import clusters, words_of
 from perdure.analysis.report import build_report
-from perdure.analysis.verbatims import SAMPLE_MAX, Verbatims
+from perdure.analysis.verbatims import SAMPLE_MAX, Quote, Sample, Verbatims
 from perdure.base.canonical import encode
 from perdure.base.chance import Stream
 from perdure.records.events import Turn
@@ -116,3 +116,15 @@ def test_many_answers_are_sampled_and_it_is_said(record_of):
     places = [int(q.event.split(":")[1]) for c in one.clusters for q in c.quotes]
     assert one.clusters[0].size == SAMPLE_MAX
     assert len(set(places)) == len(places)
+
+
+def test_a_sample_is_of_the_smallest_draws_whatever_their_order():
+    """Of a hundred answers the ten with the smallest draws are kept, late ones like early ones."""
+    draws = [Stream("sample", 0, "draw", number).uint64() for number in range(100)]
+    sample = Sample(10)
+    for number, draw in enumerate(draws):
+        sample.add(draw, Quote(event=f"w:{number}", persona="p", tick=0, text="x"))
+    kept = [int(quote.event[2:]) for quote in sample.quotes()]
+    assert kept == sorted(range(100), key=draws.__getitem__)[:10]
+    assert max(kept) > 50
+    assert sample.seen == 100

@@ -75,3 +75,14 @@ def test_weights_move_the_share_and_lessen_the_size():
     assert effective_size(made) == pytest.approx(36 / 12)
     many = [Unit(total=1.0, count=1, weight=3.0), *units(*[0.0] * 5)]
     assert share_interval(many).value == pytest.approx(3 / 8)
+
+
+def test_a_weighted_difference_by_hand():
+    """Residuals are by weight: the mean is 1/2, the variance 6 / 5 * 3.5 / 64."""
+    heavy = [Unit(total=1.0, count=1, weight=3.0), Unit(total=1.0, count=1)]
+    found = difference_interval([*heavy, *units(0.0, 0.0, 0.0, 0.0)])
+    squares = 9 * 0.25 + 5 * 0.25
+    reach = 2.5705818356 * (6 / 5 * squares / 64) ** 0.5
+    assert found.value == pytest.approx(0.5)
+    assert found.low == pytest.approx(0.5 - reach)
+    assert found.high == pytest.approx(min(1.0, 0.5 + reach))

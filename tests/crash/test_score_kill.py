@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import Any
 import pytest
 from tests.support.commands import commands
 from tests.support.rated_study import write_rated
+
+from perdure.testing import MisbehavingServer
 
 pytestmark = pytest.mark.crash
 
@@ -24,12 +27,22 @@ LOST = {"call.intended": 1, "call.answered": 1}
 
 @pytest.fixture(scope="module")
 def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a folder with a run whose open answers have no vectors on record."""
+    """Give a folder with a run whose open answers differ, and have no vectors on record."""
     folder = tmp_path_factory.mktemp("scored")
     study = write_rated(folder, personas=100)
-    (ran,) = commands(("run", study, "--out", folder / "run", "--quiet"))
+    with MisbehavingServer(responder=answer) as server:
+        model = ("--model", "http", "--base-url", server.base_url, "--model-name", "test-model")
+        (ran,) = commands(
+            ("run", study, "--out", folder / "run", "--quiet", *model, "--price", "0,0")
+        )
     assert ran.status == 0, ran.err
     return folder
+
+
+def answer(request: Any) -> str:
+    """Say something else to everybody."""
+    asked = hashlib.sha256(json.dumps(request["messages"]).encode()).hexdigest()
+    return f"I would take the train on {int(asked, 16) % 9_999} days of my life."
 
 
 def scored(folder: Path, crash: str = "") -> Any:
@@ -72,7 +85,7 @@ def test_a_killed_scoring_goes_on(
     end = document["scores"]["end"]
     assert end["lost"] == lost
     assert end["calls"] == calm["scores"]["end"]["calls"] + lost
-    assert calm["scores"]["end"]["calls"] >= 4
+    assert calm["scores"]["end"]["calls"] >= 8
     (log,) = commands(("ledger", folder / "run", "--json"))
     parts = {part["kind"]: part["count"] for part in log.document["outside"]["parts"]}
     assert parts == {"rescored": end["calls"]}

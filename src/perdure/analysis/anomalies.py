@@ -85,7 +85,7 @@ _RULES: tuple[tuple[str, str, float, str, str], ...] = (
         ),
         HERDING_RATIO,
         "people follow one another, or one message moves everybody alike",
-        "no claim has a spread between seeds over enough ticks",
+        "no claim has seeds that differ over enough ticks",
     ),
     (
         BACKLASH,

@@ -51,7 +51,7 @@ def _found(rule: Rule, found: list[Anomaly]) -> Iterator[Block]:
     ]
     yield table(["scenario", "about", "tick", "figure", "events"], rows, left=2)
     if rule.found > _ROWS_MAX:
-        yield paragraph(f"{count(rule.found - _ROWS_MAX)} more: --json.", indent=2)
+        yield paragraph(f"With --json there are {count(rule.found - _ROWS_MAX)} more.", indent=2)
 
 
 def _name(rule: Rule) -> str:

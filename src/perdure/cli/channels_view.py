@@ -9,7 +9,8 @@ from perdure.analysis.document import Block
 from perdure.analysis.replicates import Between
 from perdure.analysis.report import Report
 from perdure.cli.figures import UNKNOWN, count, percent
-from perdure.cli.tables import heading, paragraph, table
+from perdure.cli.grouped_table import by_scenario
+from perdure.cli.tables import heading, paragraph
 
 _MESSAGES_MAX = 3
 _SHARES = frozenset({"reached", "told", "first_hand", "first_tenth"})
@@ -26,7 +27,7 @@ def channel_parts(report: Report) -> Iterator[Block]:
         for one in report.channels
         for name, found in _shown(one)
     ]
-    yield table(columns, rows, left=3)
+    yield from by_scenario(columns, rows, left=3)
     yield paragraph(report.notes["channels"], style="dim")
     deeds = [
         [one.scenario, one.channel, what, *_cells(name, found, name=name)]
@@ -35,7 +36,7 @@ def channel_parts(report: Report) -> Iterator[Block]:
     ]
     if deeds:
         yield heading("Channels: what was done, and what was dropped")
-        yield table(["scenario", "channel", "what", *columns[3:]], deeds, left=3)
+        yield from by_scenario(["scenario", "channel", "what", *columns[3:]], deeds, left=3)
     yield heading("Messages that were shown most")
     messages = [
         [one.scenario, one.channel, event, message.claim]
@@ -44,7 +45,7 @@ def channel_parts(report: Report) -> Iterator[Block]:
         for event, message in most_shown(one)[:_MESSAGES_MAX]
     ]
     names = ["scenario", "channel", "event", "claim", "exposures", "people"]
-    yield table(names, messages, left=4)
+    yield from by_scenario(names, messages, left=4)
 
 
 def _shown(one: ChannelFigures) -> Iterator[tuple[str, Between]]:

@@ -10,7 +10,8 @@ from perdure.analysis.polarization import PolarizedAt
 from perdure.analysis.report import Report
 from perdure.analysis.spread import Spread
 from perdure.cli.figures import UNKNOWN, count, hundredths, percent
-from perdure.cli.tables import heading, paragraph, table
+from perdure.cli.grouped_table import by_scenario
+from perdure.cli.tables import heading, paragraph
 
 
 def opinion_parts(report: Report) -> Iterator[Block]:
@@ -32,10 +33,10 @@ def _paths(report: Report) -> Iterator[Block]:
         *("scenario", "claim", "tick", "met"),
         *("mean", "95 % interval", "believe", "doubt", "unsure"),
     ]
-    yield table(columns, rows, left=2)
+    yield from by_scenario(columns, rows, left=2)
     yield paragraph(
-        "Means over seeds; believe, doubt and unsure in percent of those who met it. Every tick, "
-        "and shares of everybody: --json.",
+        "Means over seeds; believe, doubt and unsure in percent of those who met it. With --json "
+        "there is every tick, and the shares of everybody.",
         indent=2,
     )
     yield paragraph(report.notes["opinions"], style="dim")
@@ -79,7 +80,7 @@ def _polarization(report: Report) -> Iterator[Block]:
         return
     yield heading("Polarization between communities, last tick")
     columns = ["scenario", "over", "tick", "seeds", "divergence", "by chance", "excess", "p"]
-    yield table(columns, rows, left=2)
+    yield from by_scenario(columns, rows, left=2)
     yield paragraph(report.notes["polarization"], style="dim")
 
 

@@ -23,6 +23,7 @@ from perdure.cli.figures import (
     points,
     score,
 )
+from perdure.cli.grouped_table import by_scenario
 from perdure.cli.tables import heading, paragraph, table
 
 _ROWS_MAX = 60
@@ -60,9 +61,9 @@ def _over_personas(report: Report, labels: Mapping[str, Mapping[str, str]]) -> I
     yield heading("Over personas: shares and differences at waves, in percent")
     more = ["by weight", "95 % interval"] if report.weighting.applied else []
     columns = ["scenario", "tick", "figure", "people", "share", "95 % interval", *more]
-    yield table(columns, rows[:_ROWS_MAX], left=3)
+    yield from by_scenario(columns, rows[:_ROWS_MAX], left=3)
     if len(rows) > _ROWS_MAX:
-        yield paragraph(f"{count(len(rows) - _ROWS_MAX)} more rows: --json.", indent=2)
+        yield paragraph(f"With --json: {count(len(rows) - _ROWS_MAX)} more rows.", indent=2)
     yield paragraph(_weighting(report.weighting), indent=2)
     yield paragraph(report.notes["over_personas"], style="dim")
 

@@ -80,7 +80,7 @@ def test_weights_move_the_share_and_lessen_the_size():
 def test_a_weighted_difference_by_hand():
     """Residuals are by weight: the mean is 1/2, the variance 6 / 5 * 3.5 / 64."""
     heavy = [Unit(total=1.0, count=1, weight=3.0), Unit(total=1.0, count=1)]
-    found = difference_interval([*heavy, *units(0.0, 0.0, 0.0, 0.0)])
+    found = mean_interval([*heavy, *units(0.0, 0.0, 0.0, 0.0)], (-1.0, 1.0))
     squares = 9 * 0.25 + 5 * 0.25
     reach = 2.5705818356 * (6 / 5 * squares / 64) ** 0.5
     assert found.value == pytest.approx(0.5)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
+import itertools
 import shutil
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,7 @@ pytestmark = pytest.mark.crash
 
 ASKED = ("--question", "why", "--anchors", "intent-1.yaml", "--json")
 POINTS = [
-    *("call.intended:1", "call.answered:1", "call.settled:1", "call.intended:3"),
-    *("call.answered:2", "call.settled:3", "scores.sealed:1"),
+    *("call.intended:1", "call.answered:2", "call.settled:3", "scores.sealed:1"),
 ]
 # What was sent and not known to have come to anything when it was killed.
 LOST = {"call.intended": 1, "call.answered": 1}
@@ -29,7 +27,7 @@ LOST = {"call.intended": 1, "call.answered": 1}
 def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give a folder with a run whose open answers differ, and have no vectors on record."""
     folder = tmp_path_factory.mktemp("scored")
-    study = write_rated(folder, personas=100)
+    study = write_rated(folder, personas=70)
     with MisbehavingServer(responder=answer) as server:
         model = ("--model", "http", "--base-url", server.base_url, "--model-name", "test-model")
         (ran,) = commands(
@@ -39,10 +37,12 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def answer(request: Any) -> str:
-    """Say something else to everybody."""
-    asked = hashlib.sha256(json.dumps(request["messages"]).encode()).hexdigest()
-    return f"I would take the train on {int(asked, 16) % 9_999} days of my life."
+_told = itertools.count()
+
+
+def answer(_request: Any) -> str:
+    """Say something else every time."""
+    return f"I would take the train on {next(_told)} days of my life."
 
 
 def scored(folder: Path, crash: str = "") -> Any:
@@ -86,8 +86,9 @@ def test_a_killed_scoring_goes_on(
     assert end["lost"] == lost
     assert end["calls"] == calm["scores"]["end"]["calls"] + lost
     assert calm["scores"]["end"]["calls"] >= 8
-    (log,) = commands(("ledger", folder / "run", "--json"))
+    log, verified = commands(
+        ("ledger", folder / "run", "--json"), ("verify", folder / "run", "--json")
+    )
     parts = {part["kind"]: part["count"] for part in log.document["outside"]["parts"]}
     assert parts == {"rescored": end["calls"]}
-    (verified,) = commands(("verify", folder / "run", "--json"))
-    assert json.loads(verified.out)["sound"]
+    assert verified.document["sound"]

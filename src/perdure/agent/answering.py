@@ -10,7 +10,7 @@ from perdure.agent.asked import TURN, Asked, Situation, describe, noticed
 from perdure.agent.fitting import Fitted, Recall
 from perdure.agent.form import correction_text, form_text, read_form
 from perdure.agent.messages import actions_text, messages_text
-from perdure.agent.prompt import question_text, shared_text, shown_text
+from perdure.agent.prompt import earlier_text, question_text, shared_text, shown_text
 from perdure.agent.recall import query_text, relevance, vectorless
 from perdure.agent.state import keep
 from perdure.records.outcome import Rule, TurnFailureCause, Violation
@@ -115,7 +115,7 @@ def _parts(asked: Situation) -> tuple[str, ...]:
         shown = messages_text(asked.shown, view, job.question, claims)
     else:
         shown = shown_text(asked.shown, view, job.question)
-    return shown, question_text(job.question)
+    return shown, earlier_text(job.earlier), question_text(job.question)
 
 
 def _rules(asked: Situation) -> tuple[str, ...]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+
+import msgspec
 
 from perdure.agent.afterwards import (
     beliefs_after,
@@ -33,7 +35,7 @@ from perdure.records.outcome import (
     Violation,
 )
 from perdure.records.persona import AttributeSpec, Persona
-from perdure.records.presentation import Plan, TurnJob
+from perdure.records.presentation import Plan, Said, TurnJob
 from perdure.records.scenario import Header
 from perdure.study.telling import known_attributes
 
@@ -89,7 +91,14 @@ class PersonaAgent:
             raise PluginError("A persona agent was asked to act before it was reset.")
 
         take = partial(self._turn, plan=plan, models=models, header=header)
-        return await gather_bounded(jobs, take, workers_max=WORKERS_MAX)
+        talks = interviews(jobs)
+        taken = await gather_bounded(talks, partial(_one_by_one, take), workers_max=WORKERS_MAX)
+        outcomes = {
+            job.index: outcome
+            for talk, found in zip(talks, taken, strict=True)
+            for job, outcome in zip(talk, found, strict=True)
+        }
+        return [outcomes[job.index] for job in jobs]
 
     async def _turn(self, job: TurnJob, plan: Plan, models: Models, header: Header) -> Outcome:
         known = self._know(job.persona)
@@ -145,3 +154,31 @@ class PersonaAgent:
         if persona.id not in self._known:
             self._known[persona.id] = describe(self._specs, persona.attributes)
         return self._known[persona.id]
+
+
+def interviews(jobs: Sequence[TurnJob]) -> list[list[TurnJob]]:
+    """Put together the jobs that only ask one persona something on one channel, in their order.
+
+    Every other job is by itself.
+    """
+    talks: dict[tuple[str, str, int], list[TurnJob]] = {}
+    for job in jobs:
+        shown = job.presentation
+        only_asks = not shown.impression.exposures and not shown.actions
+        place = -1 if only_asks else job.index
+        talks.setdefault((job.persona.id, shown.impression.channel, place), []).append(job)
+    return list(talks.values())
+
+
+async def _one_by_one(
+    take: Callable[[TurnJob], Awaitable[Outcome]], talk: Sequence[TurnJob]
+) -> list[Outcome]:
+    """Take the turns of an interview in order, each with what was said before it."""
+    outcomes: list[Outcome] = []
+    said: tuple[Said, ...] = ()
+    for job in talk:
+        outcome = await take(msgspec.structs.replace(job, earlier=said) if said else job)
+        outcomes.append(outcome)
+        if isinstance(outcome, TurnDone):
+            said = (*said, Said(question=job.question.text, answer=outcome.answer))
+    return outcomes

@@ -13,7 +13,7 @@ from functools import lru_cache
 from perdure.agent.beliefs import belief_lines
 from perdure.base.text import storable
 from perdure.records.persona import AttributeSpec, AttributeValue, Memory
-from perdure.records.presentation import Stimulus, View
+from perdure.records.presentation import Said, Stimulus, View
 from perdure.records.request import Message
 from perdure.records.scenario import Brief, Header, Question, QuestionType, Scoring
 from perdure.study.telling import in_words
@@ -73,6 +73,14 @@ def _number_text(question: Question) -> str:
         bound = f"at least {low:.15g}" if low is not None else f"at most {high:.15g}"
         return f"Answer with one number{of}, {bound}."
     return f"Answer with one number{of}."
+
+
+def earlier_text(earlier: Sequence[Said]) -> str:
+    """Write what was asked and answered before in the same interview; empty if nothing."""
+    if not earlier:
+        return ""
+    lines = [f"- {quote(one.question)} You answered: {quote(one.answer)}" for one in earlier]
+    return "\n".join(["You were asked before, in this interview:", *lines])
 
 
 def shown_text(shown: Sequence[Stimulus], view: View, question: Question) -> str:

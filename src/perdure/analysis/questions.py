@@ -81,7 +81,7 @@ def waved_questions(study: Study) -> tuple[str, ...]:
     """Name the scored questions that are asked at waves: the outcome's, and the scenarios' own."""
     outcome = study.ontology.outcome
     names = [outcome.question] if outcome is not None else []
-    names.extend(scenario.wave_question for scenario in study.scenarios)
+    names.extend(name for scenario in study.scenarios for name in scenario.wave_questions)
     scored = scored_questions(study)
     return tuple(name for name in dict.fromkeys(names) if name in scored)
 

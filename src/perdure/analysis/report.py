@@ -512,7 +512,7 @@ def _changes(
 
 def _first_and_last(question: str, asked: Collection[int], scenario: Scenario) -> tuple[int, ...]:
     """Give the ticks of the first and last wave, as stated by the scenario, else as they were."""
-    stated = scenario.waves if scenario.wave_question == question else ()
+    stated = scenario.waves if question in scenario.wave_questions else ()
     ticks = sorted(stated) or sorted(asked)
     return tuple(dict.fromkeys((ticks[0], ticks[-1]))) if ticks else ()
 

@@ -26,21 +26,29 @@ MEANS_MAX = 3
 def headlines(report: Report) -> Iterator[str]:
     """Say the findings of a report in a line each, every one with its denominator."""
     waved = {change.question for change in report.changes}
+    several = sum(any(row.wave for row in one.ticks) for one in report.questions) > 1
     for question in report.questions:
         rows = [row for row in question.ticks if row.wave]
+        name = f"{question.id}, " if several else ""
         if (number := len({row.scenario for row in rows})) > SCENARIOS_MAX:
             yield f"{question.id}: {count(number)} scenarios, each of them in the tables below."
         elif rows:
-            yield from _waves(report, question, rows)
-            named = _named(report, question)
-            changes = [change for change in report.changes if change.question == question.id]
-            for change in changes:
-                yield _changed(change, question.choices, named)
-            for one in _last(report.differences, question.id):
-                yield _differed(one, question.choices, named)
+            yield from (f"{name}{line}" for line in _at_waves(report, question, rows))
         elif question.id not in waved:
             yield _exposed(report, question)
     yield _totals(report)
+
+
+def _at_waves(
+    report: Report, question: QuestionShares, rows: Sequence[TickShares]
+) -> Iterator[str]:
+    yield from _waves(report, question, rows)
+    named = _named(report, question)
+    for change in report.changes:
+        if change.question == question.id:
+            yield _changed(change, question.choices, named)
+    for one in _last(report.differences, question.id):
+        yield _differed(one, question.choices, named)
 
 
 def is_end(rows: Sequence[TickShares], row: TickShares) -> bool:

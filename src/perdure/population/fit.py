@@ -57,7 +57,7 @@ def _unruled(study: Study, rule: BaselineRule, personas: Sequence[Persona]) -> I
             f"The baseline's rule goes by {names}, which {_of(lacking, personas)} lack.",
             f"{_LEAVE_OUT}, or let the rule go by what is known of everybody.",
         )
-    waves = {one.wave_question for one in study.scenarios if one.waves}
+    waves = {name for one in study.scenarios if one.waves for name in one.wave_questions}
     for question in study.questions:
         if question.id in waves and question.asks_for is QuestionType.NUMBER:
             yield Misfit(

@@ -94,11 +94,19 @@ class WorldDelta(Record):
     presentations: tuple[Presentation, ...] = ()
 
 
+class Said(Record):
+    """A question that was put before this one in the same interview, and what was answered."""
+
+    question: str
+    answer: str
+
+
 class TurnJob(Record):
     """One turn to be taken: who, in which state, what is shown, what is asked.
 
     `index` is the job's place in its tick, from 0. `shown` holds the stimuli of the impression in
-    its order.
+    its order. `earlier` is what was asked and answered before in the same interview: where several
+    questions are put one after another, the agent puts it there.
     """
 
     index: int
@@ -108,6 +116,7 @@ class TurnJob(Record):
     presentation: Presentation
     shown: tuple[Stimulus, ...]
     question: Question
+    earlier: tuple[Said, ...] = ()
 
 
 class CompletedTurn(Record):

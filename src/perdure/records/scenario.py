@@ -105,13 +105,14 @@ class Scenario(Record):
     """The conditions of a world, without seed or repeat count.
 
     Ticks number from 0 to `horizon` - 1, each one `tick_unit` long. At the ticks in `waves` the
-    survey question `wave_question` is put to everyone; at the ticks in `exposures`, the listed
-    claims are shown to the personas who are active, who answer `exposure_question`.
-    On its `channels` people meet messages and each other, and its `interventions` change what they
-    see there. `activation` is the chance that a persona is active at a tick, times its
-    `involvement` if there is one, times the factor of the tick in `rhythm`, which begins anew when
-    it is over. `settings` are for the user's own world and are not read by ours. `world` names the
-    world's class as `module:Class`.
+    survey question `wave_question` is put to everyone, and `more_questions` after it, each with the
+    answers before it in mind; with `shuffle_questions` in an order that is drawn for everybody. At
+    the ticks in `exposures`, the listed claims are shown to the personas who are active, who answer
+    `exposure_question`. On its `channels` people meet messages and each other, and its
+    `interventions` change what they see there. `activation` is the chance that a persona is active
+    at a tick, times its `involvement` if there is one, times the factor of the tick in `rhythm`,
+    which begins anew when it is over. `settings` are for the user's own world and are not read by
+    ours. `world` names the world's class as `module:Class`.
     """
 
     id: str
@@ -129,6 +130,13 @@ class Scenario(Record):
     interventions: tuple[PlannedIntervention, ...] = ()
     involvement: Involvement | None = None
     rhythm: tuple[float, ...] = ()
+    more_questions: tuple[str, ...] = ()
+    shuffle_questions: bool = False
+
+    @property
+    def wave_questions(self) -> tuple[str, ...]:
+        """All questions of a wave, as they are written."""
+        return (self.wave_question, *self.more_questions) if self.wave_question else ()
 
 
 class ModelPin(Record):

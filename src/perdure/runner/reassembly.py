@@ -8,7 +8,7 @@ and no code of the study's own is loaded: what another agent sent can be read, n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from functools import partial
 
@@ -24,11 +24,11 @@ from perdure.records.events import (
     TurnNotTaken,
 )
 from perdure.records.persona import Memory, Persona
-from perdure.records.presentation import Plan, Presentation, TurnJob, WorldDelta
+from perdure.records.presentation import Plan, Presentation, Said, TurnJob, WorldDelta
 from perdure.records.record import Record
 from perdure.records.registry import RunForced
 from perdure.records.request import Message
-from perdure.records.scenario import AgentSettings, Header
+from perdure.records.scenario import AgentSettings, Header, Question
 from perdure.records.study import Study
 from perdure.runner.carried import Carried
 from perdure.runner.difference import Differing, differing
@@ -158,7 +158,26 @@ def _job(
     if turn.presentation.question not in carried.questions:
         return f"the study has no question {turn.presentation.question!r}"
     (job,) = carried.jobs(delta)
-    return msgspec.structs.replace(job, index=turn.job)
+    earlier = _earlier(lookup, span, turn, carried.questions)
+    return msgspec.structs.replace(job, index=turn.job, earlier=earlier)
+
+
+def _earlier(
+    lookup: Lookup, span: Span, turn: Turn | TurnNotTaken, questions: Mapping[str, Question]
+) -> tuple[Said, ...]:
+    """Give what was asked and answered before in the same interview."""
+    shown = turn.presentation
+    if shown.impression.exposures or shown.actions:
+        return ()
+    wanted = Wanted(persona=shown.persona, kinds=(KIND_OF[Turn],))
+    return tuple(
+        Said(question=questions[one.presentation.question].text, answer=one.answer)
+        for event in lookup.events(span, wanted)
+        if isinstance(one := event.payload, Turn)
+        and one.job < turn.job
+        and one.presentation.impression == shown.impression
+        and not one.presentation.actions
+    )
 
 
 def _delta(lookup: Lookup, span: Span, tick: int, shown: Presentation) -> WorldDelta:

@@ -29,6 +29,9 @@ _TOKEN_WORST = 16
 # How many answers are wanted, or what a number has to be.
 _SAYS_WHAT_IS_WANTED = (QuestionType.SEVERAL, QuestionType.RANKED, QuestionType.NUMBER)
 _WANTED = 80
+# A question that was put before in the same interview, with its answer.
+_EARLIER = 200
+_EARLIER_WORST = 2_600
 
 Measure = Callable[[str], int]
 
@@ -61,13 +64,14 @@ def lengths(study: Study) -> Lengths:
     who, who_worst = _shared(study, len, _mean), _shared(study, _bytes, _most)
     typical = who + round(_MEMORY * few) + messages
     worst = who_worst + _MEMORY_WORST * remembered + messages_worst
+    before = max((len(one.wave_questions) - 1 for one in study.scenarios if one.waves), default=0)
     asked = _mean(_question(question, len) for question in study.questions)
     asked_worst = _most(_question(question, _bytes) for question in study.questions)
     kept = max(study.agent.memories_kept, remembered)
     anchors = [text for one in study.anchors.values() for points in one.sets for text in points]
     return Lengths(
-        turn=estimated_tokens(typical + asked),
-        turn_worst=worst + asked_worst,
+        turn=estimated_tokens(typical + asked + before * _EARLIER // 2),
+        turn_worst=worst + asked_worst + before * _EARLIER_WORST,
         reflection=estimated_tokens(typical + _MEMORY),
         reflection_worst=worst + _MEMORY_WORST,
         text=estimated_tokens(max(_MEMORY, _mean(map(len, claims)))),

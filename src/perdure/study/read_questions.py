@@ -35,11 +35,9 @@ def read_questions(study: Section) -> dict[str, Question]:
 
 def _question(named: Named[str, Section], anchors: Collection[str]) -> Question:
     section = named.value
-    if section.has(schema.QUESTION_ANCHORS):
-        _check_anchors(section, anchors)
     choices = section.get(schema.CHOICES)
     _check_names(choices)
-    _check_fields(section)
+    _check_fields(section, anchors)
     question = Question(
         id=named.key,
         text=section.get(schema.QUESTION_TEXT),
@@ -88,7 +86,7 @@ def _number(section: Section, field: Field[float]) -> float | None:
     return section.get(field) if section.has(field) else None
 
 
-def _check_fields(section: Section) -> None:
+def _check_fields(section: Section, anchors: Collection[str]) -> None:
     """Refuse what does not go with the type, and note what it cannot be without."""
     has_choices = section.present(schema.CHOICES)
     asks_for = section.values().get(schema.QUESTION_TYPE.key)
@@ -107,13 +105,15 @@ def _check_fields(section: Section) -> None:
         for field in _OF_NUMBERS:
             _refuse(section, field, "is for questions of the type `number`")
     if section.get(schema.SCORING) == Scoring.SIMILARITY:
-        _check_similarity(section, asks_for)
+        _check_similarity(section, asks_for, anchors)
     else:
         for field in _OF_SIMILARITY:
             _refuse(section, field, "is for questions with `scoring: similarity`")
 
 
-def _check_similarity(section: Section, asks_for: str) -> None:
+def _check_similarity(section: Section, asks_for: str, anchors: Collection[str]) -> None:
+    if section.has(schema.QUESTION_ANCHORS):
+        _check_anchors(section, anchors)
     if asks_for != QuestionType.LIKERT:
         wrong = (
             f"`scoring: similarity` is for the points of a scale, and this asks for `{asks_for}`."

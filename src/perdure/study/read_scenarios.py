@@ -85,7 +85,7 @@ class _Reader:
         self._check_horizon()
         shown = self._from(schema.EXPOSURES)
         exposures = self._references.claims_at(shown.get(schema.EXPOSURES), "exposure", shown.found)
-        self._check_question(schema.WAVES, schema.WAVE_QUESTION)
+        asked = self._wave_questions()
         self._check_question(schema.EXPOSURES, schema.EXPOSURE_QUESTION)
         return Scenario(
             id=self._entry.key,
@@ -93,13 +93,15 @@ class _Reader:
             horizon=self._get(schema.HORIZON),
             tick_unit=self._get(schema.TICK),
             waves=self._waves(),
-            wave_question=self._get(schema.WAVE_QUESTION),
+            wave_question=asked[0] if asked else "",
             exposures=exposures,
             exposure_question=self._get(schema.EXPOSURE_QUESTION),
             activation=self._get(schema.ACTIVATION),
             world=self._world(),
             settings=self._get(schema.WORLD_SETTINGS),
             **self._channels(),
+            more_questions=asked[1:],
+            shuffle_questions=self._get(schema.SHUFFLE_QUESTIONS),
         )
 
     def _channels(self) -> dict[str, Any]:
@@ -155,6 +157,27 @@ class _Reader:
                 section.found.add(spot.line, f"The wave {spot.value} is there twice.", "Keep one.")
             seen.add(spot.value)
         return tuple(sorted(seen))
+
+    def _wave_questions(self) -> tuple[str, ...]:
+        """Read what is asked at waves: one question, or several."""
+        own = self._entry.value
+        mine = own.present(schema.WAVE_QUESTION) or own.present(schema.WAVE_QUESTIONS)
+        source = own if mine else self._timeline
+        if not source.present(schema.WAVE_QUESTIONS):
+            self._check_question(schema.WAVES, schema.WAVE_QUESTION)
+            one = self._get(schema.WAVE_QUESTION)
+            return (one,) if one else ()
+        if source.present(schema.WAVE_QUESTION):
+            wrong = "`wave_question` and `wave_questions` are both there."
+            source.wrong(schema.WAVE_QUESTION, wrong, "Keep one of them.")
+        names: dict[str, None] = {}
+        for spot in source.get(schema.WAVE_QUESTIONS):
+            if spot.value in names:
+                wrong = f"The question {quoted(spot.value)} is there twice."
+                source.found.add(spot.line, wrong, "Ask it once.")
+            self._references.check_asked(spot.line, spot.value, source.found)
+            names[spot.value] = None
+        return tuple(names)
 
     def _check_question(self, asked: Field[Any], field: Field[str]) -> None:
         where, source = self._from(asked), self._from(field)

@@ -49,10 +49,15 @@ class References:
 
     def check_question(self, section: Section, field: Field[str]) -> None:
         """Note a question that the study does not have."""
-        name, questions = section.get(field), self.known.questions
-        if name and questions is not None and name not in questions:
+        if name := section.get(field):
+            self.check_asked(section.line_of(field), name, section.found)
+
+    def check_asked(self, line: int, name: str, found: Findings) -> None:
+        """Note a question, named on a line, that the study does not have."""
+        questions = self.known.questions
+        if questions is not None and name not in questions:
             wrong = f"The question {quoted(name)} is not among the questions."
-            section.wrong(field, wrong, suggestion(name, questions))
+            found.add(line, wrong, suggestion(name, questions))
 
     def claims_at(
         self, entries: tuple[Named[int, tuple[Spot[str], ...]], ...], what: str, found: Findings

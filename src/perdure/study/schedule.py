@@ -162,12 +162,12 @@ class _Rated:
     def __init__(self, scenario: Scenario, rated: Collection[str]) -> None:
         channels = scenario.channels
         there = (channels.feed, channels.forum, channels.word_of_mouth)
-        self._waves = scenario.wave_question in rated
+        self._waves = sum(name in rated for name in scenario.wave_questions)
         self._shown = scenario.exposure_question in rated
         self._acting = any(one.question in rated for one in there if one is not None)
 
     def waves(self, at: TickTurns, personas: int) -> int:
-        return personas * at.waves if self._waves else 0
+        return personas * self._waves if at.waves else 0
 
     def others(self, at: TickTurns, personas: int) -> float:
         return personas * (

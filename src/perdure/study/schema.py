@@ -494,7 +494,28 @@ WAVES = Field(
     otherwise=(),
     default="none",
 )
-WAVE_QUESTION = Field("wave_question", Name(), "The question of the survey waves.", otherwise="")
+WAVE_QUESTION = Field(
+    "wave_question",
+    Name(),
+    "The question of the survey waves, where it is one.",
+    otherwise="",
+    default="see `wave_questions`",
+)
+WAVE_QUESTIONS = Field(
+    "wave_questions",
+    ListOf(Name(), least=1, most=50),
+    "The questions of the survey waves, put to everyone one after another: each with what was "
+    "answered before it in the same interview.",
+    otherwise=(),
+    default="the one in `wave_question`",
+)
+SHUFFLE_QUESTIONS = Field(
+    "shuffle_questions",
+    Switch(),
+    "Whether `wave_questions` are put in a random order, drawn for everybody at each wave.",
+    otherwise=False,
+    default="`false`",
+)
 EXPOSURES = Field(
     "exposures",
     MapOf(Whole(0, HORIZON_MAX), ListOf(Name(), least=1), most=HORIZON_MAX),
@@ -738,6 +759,8 @@ _TIMELINE: tuple[Field[Any], ...] = (
     TICK,
     WAVES,
     WAVE_QUESTION,
+    WAVE_QUESTIONS,
+    SHUFFLE_QUESTIONS,
     EXPOSURES,
     EXPOSURE_QUESTION,
     ACTIVATION,

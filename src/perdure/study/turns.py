@@ -58,7 +58,7 @@ def turns_of(scenario: Scenario) -> dict[int, TickTurns]:
         acting, acting_most = channels.open(tick, active)
         texts, texts_most = channels.texts(tick)
         turns = TickTurns(
-            waves=int(tick in waves),
+            waves=len(scenario.wave_questions or ("",)) if tick in waves else 0,
             shown=active if tick in shown else 0.0,
             acting=acting,
             shown_most=int(tick in shown),

@@ -93,7 +93,7 @@ def _tick_rows(
 
 
 def _wave(scenario: Scenario, tick: int, question: str) -> int | None:
-    if tick not in scenario.waves or question != scenario.wave_question:
+    if tick not in scenario.waves or question not in scenario.wave_questions:
         return None
     return scenario.waves.index(tick)
 

@@ -15,6 +15,10 @@ _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(WorldDelta)
 
 
+# Stands for what shows something, or lets something be done.
+_SHOWS = ""
+
+
 def check_delta(
     delta: object,
     tick: int,
@@ -60,7 +64,7 @@ def _problems(
     published: set[str] = set()
     yield from _published(delta.stimuli, known_stimuli, published)
     shown: set[tuple[str, str, str]] = set()
-    channels: set[tuple[str, str]] = set()
+    channels: dict[tuple[str, str], set[str]] = {}
     for presentation in delta.presentations:
         yield from _who_and_what(presentation, persona_ids, questions, channels)
         yield from _exposures(presentation, known_stimuli, published, shown)
@@ -97,7 +101,7 @@ def _who_and_what(
     presentation: Presentation,
     persona_ids: Container[str],
     questions: Container[str],
-    channels: set[tuple[str, str]],
+    channels: dict[tuple[str, str], set[str]],
 ) -> Iterator[str]:
     persona, channel = presentation.persona, presentation.impression.channel
     if persona not in persona_ids:
@@ -109,9 +113,12 @@ def _who_and_what(
         )
     if not channel:
         yield f"A presentation to persona {persona!r} has an empty channel."
-    if (persona, channel) in channels:
+    # What only asks may ask several things, one after another: each of them once.
+    only_asks = not presentation.impression.exposures and not presentation.actions
+    asked = channels.setdefault((persona, channel), set())
+    if asked and not (only_asks and asked.isdisjoint({_SHOWS, presentation.question})):
         yield f"Persona {persona!r} has more than one presentation on channel {channel!r}."
-    channels.add((persona, channel))
+    asked.add(presentation.question if only_asks else _SHOWS)
     names = [action.name for action in presentation.actions]
     if not all(names) or len(set(names)) < len(names):
         yield f"The actions of persona {persona!r} on channel {channel!r} need names of their own."

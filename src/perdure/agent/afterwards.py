@@ -76,7 +76,7 @@ async def reflect(
     if prompt is None:
         return None
     try:
-        text = await asked.say(REFLECTION, prompt, beliefs)
+        text = (await asked.say(REFLECTION, prompt, beliefs)).text
     except CallFailedError as failed:
         return ReflectionDone(messages=prompt.messages, failed=failed.cause)
     return ReflectionDone(
@@ -122,7 +122,7 @@ async def probe(
         messages=prompt.messages,
     )
     try:
-        text = await asked.say(PROBE, prompt, beliefs, question)
+        text = (await asked.say(PROBE, prompt, beliefs, question)).text
     except CallFailedError as failed:
         return msgspec.structs.replace(done, failed=failed.cause)
     return msgspec.structs.replace(done, answer=text)

@@ -32,6 +32,7 @@ class Answered(NamedTuple):
     prompt: Fitted
     text: str
     reaction: Reaction | None
+    first_tokens: tuple[tuple[str, float], ...] = ()
 
 
 async def compared(asked: Asked) -> Recall:
@@ -64,9 +65,10 @@ async def answer(
         prompt = asked.prompt(TURN, recall, beliefs, *parts, correction, rules=rules)
         if prompt is None:
             return TurnFailureCause.CONTEXT_EXCEEDED
-        text = await asked.say(TURN, prompt, beliefs, job.question, shows=True)
+        reply = await asked.say(TURN, prompt, beliefs, job.question, shows=True)
+        text = reply.text
         if not actions:
-            return Answered(prompt, text, None)
+            return Answered(prompt, text, None, reply.first_tokens)
         read = read_form(text, asked.shown, actions, asked.header.brief.claims)
         if isinstance(read, Reaction):
             return Answered(prompt, text, read)

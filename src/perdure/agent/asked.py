@@ -12,8 +12,8 @@ from perdure.agent.prompt import belief_text, conversation, memory_lines, person
 from perdure.records.persona import AttributeSpec, AttributeValue, Memory
 from perdure.records.presentation import Plan, Stimulus, TurnJob
 from perdure.records.record import Record
-from perdure.records.request import Message
-from perdure.records.scenario import Header, Question
+from perdure.records.request import Message, Reply
+from perdure.records.scenario import Header, Question, Scoring
 
 TURN = "turn"
 REFLECTION = "reflection"
@@ -99,7 +99,7 @@ class Asked(Situation):
         question: Question | None = None,
         *,
         shows: bool = False,
-    ) -> str:
+    ) -> Reply:
         """Ask the model for an answer to a prompt, which `shows` what is shown now or does not.
 
         Raises:
@@ -107,7 +107,7 @@ class Asked(Situation):
 
         """
         settings, presentation = self.header.agent, self.job.presentation
-        reply = await self.models.chat(
+        return await self.models.chat(
             purpose,
             prompt.messages,
             role=self.role(purpose),
@@ -123,8 +123,8 @@ class Asked(Situation):
                 actions=presentation.actions if shows else (),
                 beliefs=beliefs,
             ),
+            logprobs=shows and self.job.question.scoring is Scoring.LOGPROBS,
         )
-        return reply.text
 
     def _as_written(self, question: Question | None) -> Question | None:
         """Give a question as the study has it: the order in which it was listed says nothing."""

@@ -147,6 +147,7 @@ class PersonaAgent:
             recalled=tuple(one.number for one in answered.prompt.memories) if noted else (),
             probe=await probe(asked, spec, mind, held) if spec is not None else None,
             violations=violations,
+            first_tokens=answered.first_tokens,
         )
 
     def _know(self, persona: Persona) -> Known | None:

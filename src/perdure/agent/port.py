@@ -45,8 +45,9 @@ class JobModels(Protocol):
         tokens_max: int,
         temperature: float = 0.0,
         facts: PersonaFacts | None = None,
+        logprobs: bool = False,
     ) -> Reply:
-        """Ask the model of a role for one reply.
+        """Ask the model of a role for one reply; with `logprobs` for the first tokens' chances too.
 
         Raises:
             CallFailedError: there is no reply.

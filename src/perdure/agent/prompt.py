@@ -15,11 +15,19 @@ from perdure.base.text import storable
 from perdure.records.persona import AttributeSpec, AttributeValue, Memory
 from perdure.records.presentation import Said, Stimulus, View
 from perdure.records.request import Message
-from perdure.records.scenario import Brief, Header, Question, QuestionType, Scoring
+from perdure.records.scenario import (
+    LETTERS,
+    Brief,
+    Header,
+    Question,
+    QuestionType,
+    Scoring,
+)
 from perdure.study.telling import in_words
 
 QUOTE_WIDTH_MAX = 280
 
+_LETTER_ALONE = "Answer with the letter of yours, and nothing else."
 _WANTED = {
     QuestionType.SEVERAL: "\nName all that apply, or say none of them.",
     QuestionType.RANKED: "\nPut all of them in order, numbered, the first one first.",
@@ -59,6 +67,9 @@ def question_text(question: Question) -> str:
         return f"{asked}\n{_number_text(question)}"
     if not question.choices or question.scoring is Scoring.SIMILARITY:
         return asked
+    if question.scoring is Scoring.LOGPROBS:
+        lines = [f"{LETTERS[place]}. {one.label}" for place, one in enumerate(question.choices)]
+        return "\n".join([asked, "Possible answers:", *lines, _LETTER_ALONE])
     labels = " / ".join(choice.label for choice in question.choices)
     wanted = _WANTED.get(question.asks_for, "")
     return f"{asked}\nPossible answers: {labels}{wanted}"

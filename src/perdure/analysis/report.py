@@ -408,7 +408,7 @@ def _single(study: Study, waved: Iterable[str]) -> dict[str, tuple[str, ...]]:
     return {
         name: tuple(choice.id for choice in questions[name].choices)
         for name in waved
-        if questions[name].asks_for in _ONE_CHOICE and questions[name].similarity is None
+        if questions[name].asks_for in _ONE_CHOICE and not questions[name].gives_chances
     }
 
 

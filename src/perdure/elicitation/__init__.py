@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from perdure.elicitation.chances import score_chances
 from perdure.elicitation.typed import score
 
-__all__ = ["score"]
+__all__ = ["score", "score_chances"]

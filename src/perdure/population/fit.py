@@ -14,11 +14,12 @@ from perdure.records.baseline_rule import BaselineRule
 from perdure.records.channels import Involvement, Scope
 from perdure.records.persona import AttributeValue, Persona
 from perdure.records.population import Population
-from perdure.records.scenario import QuestionType
+from perdure.records.scenario import QuestionType, Scoring
 from perdure.records.study import Study
 from perdure.study.activity import factor
 from perdure.study.telling import known_attributes
 
+_WITHOUT_CHANCES = ("baseline", "local")
 _SPEAKER = "tier_a"
 _LEAVE_OUT = (
     "Make an attribute `required: true` and leave out who lacks it (`incomplete: leave_out`)"
@@ -45,6 +46,7 @@ def misfits(study: Study, population: Population) -> Iterator[Misfit]:
     rule = study.models[_SPEAKER].pin.rule if _SPEAKER in study.models else None
     if rule is not None:
         yield from _unruled(study, rule, personas)
+    yield from _chanceless(study)
     yield from _forums(study, population)
     yield from _uninvolved(study, personas)
 
@@ -71,6 +73,29 @@ def _unruled(study: Study, rule: BaselineRule, personas: Sequence[Persona]) -> I
                 f"The baseline's rule names none of the choices of the question `{question.id}`, "
                 "so that it has no answer to it in a wave.",
                 f"Name them in a term or in the claims of the rule: {', '.join(sorted(choices))}.",
+            )
+
+
+def _chanceless(study: Study) -> Iterator[Misfit]:
+    """Say which questions are scored by chances that nobody tells."""
+    by_chances = [one.id for one in study.questions if one.scoring is Scoring.LOGPROBS]
+    if not by_chances:
+        return
+    speaker = study.models[_SPEAKER].pin.provider if _SPEAKER in study.models else "http"
+    if speaker in _WITHOUT_CHANCES:
+        yield Misfit(
+            f"The question `{by_chances[0]}` is scored by `logprobs`, and the model that speaks "
+            f"({speaker}) does not tell them.",
+            "Let an endpoint answer that does (`--model http`), or leave `scoring` out.",
+        )
+    for scenario in study.scenarios:
+        channels = scenario.channels
+        there = (channels.feed, channels.forum, channels.word_of_mouth)
+        if any(one is not None and one.question in by_chances for one in there):
+            yield Misfit(
+                f"A channel of {_named([scenario.id])} asks a question that is scored by "
+                "`logprobs`, and answers there have a form that does not begin with a letter.",
+                "Ask it at a wave, or leave `scoring` out.",
             )
 
 

@@ -76,7 +76,8 @@ class Turn(Record):
 
     `recalled` are the content numbers of the memories that the prompt tells; `reaction` is what the
     persona did, where it could do something. `order` has the ids of the choices as they were
-    listed, where that order was drawn.
+    listed, where that order was drawn. `first_tokens` are those with which the answer could have
+    begun, each with the logarithm of its probability, where they are what is scored.
     """
 
     job: int
@@ -86,6 +87,7 @@ class Turn(Record):
     recalled: tuple[int, ...] = ()
     reaction: Reaction | None = None
     order: tuple[str, ...] = ()
+    first_tokens: tuple[tuple[str, float], ...] = ()
 
 
 class TurnNotTaken(Record):

@@ -69,7 +69,7 @@ class TurnDone(Record, tag="done"):
     `reaction` is what the answer says that the persona does, where it could do something. `beliefs`
     are all that it holds after the turn, absent if the turn moved none. `recalled` are the numbers
     of the memories that the prompt tells. `violations` are the answers before this one that broke
-    a rule.
+    a rule. `first_tokens` are as in `Reply`.
     """
 
     messages: tuple[Message, ...]
@@ -81,6 +81,7 @@ class TurnDone(Record, tag="done"):
     recalled: tuple[int, ...] = ()
     probe: ProbeDone | None = None
     violations: tuple[Violation, ...] = ()
+    first_tokens: tuple[tuple[str, float], ...] = ()
 
 
 class TurnFailed(Record, tag="failed"):
@@ -111,6 +112,7 @@ class UnscorableCause(StrEnum):
     OUT_OF_RANGE = "out_of_range"
     ONLY_A_NUMBER = "only_a_number"
     NOT_EMBEDDED = "not_embedded"
+    NO_LOGPROBS = "no_logprobs"
 
 
 class Scored(Record):

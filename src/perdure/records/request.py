@@ -38,7 +38,7 @@ class ChatRequest(Record, tag="chat"):
     """A request for one reply. `role` is the model role (`tier_a`, `tier_b`), not a model's name.
 
     `seed` is the sampling seed of this call, below 2**31. `facts` says what the prompt says, as
-    data; it is never sent to an endpoint.
+    data; it is never sent to an endpoint. With `logprobs` the likeliest first tokens are asked for.
     """
 
     role: str
@@ -47,6 +47,7 @@ class ChatRequest(Record, tag="chat"):
     temperature: float = 0.0
     seed: int = 0
     facts: PersonaFacts | None = None
+    logprobs: bool = False
 
 
 class EmbedRequest(Record, tag="embed"):
@@ -69,6 +70,8 @@ class Reply(Record, tag="reply"):
     """A final answer of a model. A refusal is a reply. `served` is the model's served name.
 
     `billed` is what the provider says that the call cost, in nano-units of the run's currency.
+    `first_tokens` are those with which the reply could have begun, the likeliest first, each with
+    the natural logarithm of its probability: where they were asked for and are offered.
     """
 
     text: str
@@ -77,6 +80,7 @@ class Reply(Record, tag="reply"):
     usage: Usage | None = None
     usage_impossible: bool = False
     billed: int | None = None
+    first_tokens: tuple[tuple[str, float], ...] = ()
 
 
 class Vectors(Record, tag="vectors"):

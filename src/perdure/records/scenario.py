@@ -41,11 +41,16 @@ class QuestionType(StrEnum):
     OPEN = "open"
 
 
+# By which choices are named where the chances of a letter are what is scored.
+LETTERS = "ABCDEFGHIJKLMNOPQRST"
+
+
 class Scoring(StrEnum):
-    """How an answer gets its score: by what it says, or by its likeness to anchors."""
+    """How an answer gets its score: by its words, its likeness to anchors, or its chances."""
 
     TEXT = "text"
     SIMILARITY = "similarity"
+    LOGPROBS = "logprobs"
 
 
 class Similarity(Record):
@@ -87,6 +92,11 @@ class Question(Record):
         if self.type is not None:
             return self.type
         return QuestionType.ONE if self.choices else QuestionType.OPEN
+
+    @property
+    def gives_chances(self) -> bool:
+        """Whether an answer is scored as a probability of each choice."""
+        return self.scoring in (Scoring.SIMILARITY, Scoring.LOGPROBS)
 
     @property
     def is_scored(self) -> bool:

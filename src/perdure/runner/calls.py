@@ -166,8 +166,9 @@ class JobCalls:
         tokens_max: int,
         temperature: float = 0.0,
         facts: PersonaFacts | None = None,
+        logprobs: bool = False,
     ) -> Reply:
-        """Ask for one reply.
+        """Ask for one reply; with `logprobs` for the likeliest first tokens too.
 
         Raises:
             CallFailedError: there is none, after every retry.
@@ -181,6 +182,7 @@ class JobCalls:
             temperature=temperature,
             seed=self._tick_calls.sampling_seed(self._persona, purpose, ordinal),
             facts=facts,
+            logprobs=logprobs,
         )
         key = self._tick_calls.key(self._job, purpose, ordinal)
         answer = await self._tick_calls.call(key, request)

@@ -228,6 +228,7 @@ def _turn(
         recalled=outcome.recalled,
         reaction=_judged(job.presentation, outcome.reaction),
         order=_order(job),
+        first_tokens=outcome.first_tokens,
     )
     turn = writer.add(taken, persona) - 1
     _memories(writer, turn, outcome.memories, persona)

@@ -54,10 +54,10 @@ class _Gathering:
     def add(self, event: Event) -> None:
         # The most frequent first.
         match event.payload:
-            case Turn(job=job, answer=text):
+            case Turn(job=job, answer=text, first_tokens=tokens):
                 assert event.content is not None, "a turn is content"
                 self._jobs[event.content] = job
-                self._found[job, "turn", self._broken[job]] = _said(text)
+                self._found[job, "turn", self._broken[job]] = _said(text, tokens)
             case MemoryFormed() | Reflected() | Probed() as later:
                 self._follow(self._jobs[later.turn], later)
             case TurnNotTaken(job=job, call=cause) if cause is not None:
@@ -115,8 +115,8 @@ def _same(told: Answer | None, call: CallResult) -> bool:
     return told is call.failed
 
 
-def _said(text: str) -> Reply:
-    return Reply(text=text, served=SERVED)
+def _said(text: str, first_tokens: tuple[tuple[str, float], ...] = ()) -> Reply:
+    return Reply(text=text, served=SERVED, first_tokens=first_tokens)
 
 
 def _answer(given: AnswerGiven, blob: ReadBlob) -> Answer:

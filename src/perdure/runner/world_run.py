@@ -17,7 +17,7 @@ from perdure.agent import Agent
 from perdure.base.canonical import hash_hex
 from perdure.base.crashpoints import crashpoint
 from perdure.base.errors import BudgetReachedError, MovedError, PluginError
-from perdure.elicitation import score
+from perdure.elicitation import score, score_chances
 from perdure.records.events import Batch, Cost, Head
 from perdure.records.journal import TickOpening
 from perdure.records.outcome import Outcome, Scored, TurnDone, TurnFailed
@@ -26,7 +26,7 @@ from perdure.records.persona import Persona
 from perdure.records.presentation import Need, NeedAnswer, Plan, TurnJob, WorldDelta
 from perdure.records.registry import WorldDiverged
 from perdure.records.request import SCORER_JOB, CallKey
-from perdure.records.scenario import Header
+from perdure.records.scenario import Header, Question, Scoring
 from perdure.runner.bill import Bill
 from perdure.runner.calls import TickCalls, TickModels
 from perdure.runner.carried import Carried
@@ -224,7 +224,7 @@ class WorldRun:
                 answers=answers,
                 jobs=jobs,
                 outcomes=outcomes,
-                scores=_scores(jobs, outcomes, rated),
+                scores=_scores(jobs, outcomes, rated, self._carried.questions),
                 calls=calls.by_job,
                 unanswered=len(causes),
                 last=tick == self.header.scenario.horizon - 1,
@@ -374,12 +374,20 @@ class WorldRun:
 
 
 def _scores(
-    jobs: Sequence[TurnJob], outcomes: Sequence[Outcome], rated: Mapping[int, Scored]
+    jobs: Sequence[TurnJob],
+    outcomes: Sequence[Outcome],
+    rated: Mapping[int, Scored],
+    questions: Mapping[str, Question],
 ) -> tuple[Scored | None, ...]:
-    """Give each turn its score, in job order: as it was rated by likeness, else by its words."""
+    """Give each turn its score, in job order. What is `rated` was scored already, by job."""
+
+    def scored(job: TurnJob, outcome: TurnDone) -> Scored:
+        if job.question.scoring is Scoring.LOGPROBS:
+            order = [choice.id for choice in questions[job.question.id].choices]
+            return score_chances(outcome.first_tokens, job.question, order)
+        return rated.get(job.index) or score(said(outcome), job.question)
+
     return tuple(
-        rated.get(job.index) or score(said(outcome), job.question)
-        if isinstance(outcome, TurnDone) and job.question.is_scored
-        else None
+        scored(job, outcome) if isinstance(outcome, TurnDone) and job.question.is_scored else None
         for job, outcome in zip(jobs, outcomes, strict=True)
     )

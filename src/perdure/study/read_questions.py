@@ -7,7 +7,13 @@ from typing import Any
 
 from perdure.base import text
 from perdure.records.persona import Choice
-from perdure.records.scenario import Question, QuestionType, Scoring, Similarity
+from perdure.records.scenario import (
+    LETTERS,
+    Question,
+    QuestionType,
+    Scoring,
+    Similarity,
+)
 from perdure.study import schema
 from perdure.study.findings import quoted, suggestion
 from perdure.study.kinds import Named
@@ -72,6 +78,8 @@ def _type(section: Section) -> QuestionType | None:
 
 
 def _scored(section: Section) -> dict[str, Any]:
+    if section.get(schema.SCORING) == Scoring.LOGPROBS:
+        return {"scoring": Scoring.LOGPROBS}
     if section.get(schema.SCORING) != Scoring.SIMILARITY:
         return {}
     how = Similarity(
@@ -104,11 +112,24 @@ def _check_fields(section: Section, anchors: Collection[str]) -> None:
     if asks_for != QuestionType.NUMBER:
         for field in _OF_NUMBERS:
             _refuse(section, field, "is for questions of the type `number`")
+    if section.get(schema.SCORING) == Scoring.LOGPROBS:
+        _check_chances(section, asks_for)
     if section.get(schema.SCORING) == Scoring.SIMILARITY:
         _check_similarity(section, asks_for, anchors)
     else:
         for field in _OF_SIMILARITY:
             _refuse(section, field, "is for questions with `scoring: similarity`")
+
+
+def _check_chances(section: Section, asks_for: str) -> None:
+    if asks_for not in (QuestionType.ONE, QuestionType.LIKERT):
+        wrong = (
+            f"`scoring: logprobs` is for one of several choices, and this asks for `{asks_for}`."
+        )
+        section.wrong(schema.SCORING, wrong, "Write `type: one` or `likert`, or leave it out.")
+    if len(section.get(schema.CHOICES)) > len(LETTERS):
+        wrong = f"There are more than {len(LETTERS)} choices, and as many letters."
+        section.wrong(schema.CHOICES, wrong, "Give fewer choices, or leave `scoring` out.")
 
 
 def _check_similarity(section: Section, asks_for: str, anchors: Collection[str]) -> None:

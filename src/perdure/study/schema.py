@@ -421,7 +421,8 @@ QUESTION_TYPE = Field(
 SCORING = Field(
     "scoring",
     Word(tuple(Scoring)),
-    "How an answer is scored: by what it says, or, on a scale, by its likeness to `anchors`.",
+    "How an answer is scored: by what it says; on a scale, by its likeness to `anchors`; or by the "
+    "chances of the letters of its choices, where the endpoint tells them (`logprobs`).",
     otherwise=Scoring.TEXT,
     default="`text`",
 )

@@ -394,6 +394,7 @@ class FakeJobModels:
         tokens_max: int,
         temperature: float = 0.0,  # noqa: ARG002 - the port's signature
         facts: PersonaFacts | None = None,
+        logprobs: bool = False,  # noqa: ARG002 - the port's signature
     ) -> Reply:
         """Reply with a text that follows from the messages alone.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from typing import Any
 
 import msgspec
@@ -26,7 +27,14 @@ def chat_tree(text: str, model: str, request: Any, index: int = 0) -> dict[str, 
         "object": "chat.completion",
         "created": _CREATED,
         "model": model,
-        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}],
+        "choices": [
+            {
+                "index": 0,
+                "message": message,
+                "logprobs": _logprobs(text, request),
+                "finish_reason": "stop",
+            }
+        ],
         "usage": {
             "prompt_tokens": prompt,
             "completion_tokens": output,
@@ -37,6 +45,17 @@ def chat_tree(text: str, model: str, request: Any, index: int = 0) -> dict[str, 
         "service_tier": "default",
         "system_fingerprint": "fp_perdure",
     }
+
+
+def _logprobs(text: str, request: Any) -> dict[str, Any] | None:
+    """Make the log-probabilities of a reply's first character and of letters, if asked for."""
+    if not isinstance(request, dict) or not request.get("logprobs"):
+        return None
+    first = text[:1]
+    others = [letter for letter in "ABCDE" if letter != first]
+    likely = [{"token": first, "logprob": math.log(0.6), "bytes": None}]
+    likely += [{"token": f" {one}", "logprob": math.log(0.1), "bytes": None} for one in others]
+    return {"content": [{**likely[0], "top_logprobs": likely}], "refusal": None}
 
 
 def embedding_tree(texts: list[str], model: str) -> dict[str, Any]:

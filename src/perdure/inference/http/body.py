@@ -9,6 +9,9 @@ import msgspec
 from perdure.inference.http.settings import HttpSettings
 from perdure.records.request import ChatRequest, EmbedRequest
 
+# As many as any endpoint gives.
+TOP_LOGPROBS = 20
+
 _encoder = msgspec.json.Encoder()
 
 
@@ -23,6 +26,8 @@ def chat_body(request: ChatRequest, model: str, settings: HttpSettings) -> bytes
         "temperature": request.temperature,
         "seed": request.seed,
     }
+    if request.logprobs:
+        fields |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
     for name in settings.omit:
         fields.pop(name, None)
     return _encoder.encode(fields)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import msgspec
 
 from perdure.base.text import storable
 from perdure.inference.http.billing import Billing, bill
+from perdure.inference.http.body import TOP_LOGPROBS
 from perdure.inference.http.key import Key
 from perdure.inference.http.served import is_served_as_pinned
 from perdure.inference.http.status import cause_of_error
@@ -36,6 +38,20 @@ class _Choice(msgspec.Struct):
     message: _Message | None = None
     finish_reason: str | None = None
     error: Any = None
+    logprobs: Any = None
+
+
+class _Likely(msgspec.Struct):
+    token: str
+    logprob: float
+
+
+class _Token(_Likely):
+    top_logprobs: list[_Likely] = []
+
+
+class _Logprobs(msgspec.Struct):
+    content: list[_Token]
 
 
 class _Chat(msgspec.Struct):
@@ -110,7 +126,23 @@ def read_chat(body: bytes, pin: ModelPin, key: Key, billing: Billing = _PLAINLY)
         usage=billed.usage,
         usage_impossible=impossible or billed.impossible,
         billed=billed.cost,
+        first_tokens=_first_tokens(choice.logprobs, key),
     )
+
+
+def _first_tokens(given: Any, key: Key) -> tuple[tuple[str, float], ...]:
+    """Give the likeliest first tokens of a reply, each with its log-probability; none if unread."""
+    try:
+        first = msgspec.convert(given, _Logprobs).content[0]
+    except (msgspec.ValidationError, IndexError):
+        return ()
+    chances = {one.token: one.logprob for one in (first, *first.top_logprobs)}
+    read = [
+        (key.scrub(storable(token))[:_NAME_CHARACTERS_MAX], min(0.0, chance))
+        for token, chance in chances.items()
+        if not math.isnan(chance) and chance > -math.inf
+    ]
+    return tuple(sorted(read, key=lambda one: (-one[1], one[0]))[: TOP_LOGPROBS + 1])
 
 
 def _only_choice(chat: _Chat) -> _Choice | Failure:

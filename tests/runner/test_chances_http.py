@@ -78,7 +78,7 @@ def test_chances_are_asked_for_and_scored(study: Path) -> None:
     assert len(turns) == len(scores) == 12
     assert len({turn.order for turn in turns}) > 1
     for turn, score in zip(turns, scores, strict=True):
-        assert turn.first_tokens[0][0] == "B"
+        assert turn.first_tokens[0].token == "B"
         likeliest = ("yes", "no", "home")[score.masses.index(max(score.masses))]
         assert likeliest == turn.order[1]
         assert max(score.masses) == pytest.approx(0.75)

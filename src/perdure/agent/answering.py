@@ -17,6 +17,7 @@ from perdure.records.outcome import Rule, TurnFailureCause, Violation
 from perdure.records.persona import Memory
 from perdure.records.presentation import Plan, TurnJob
 from perdure.records.reaction import Reaction
+from perdure.records.request import FirstToken
 from perdure.records.scenario import Header
 from perdure.study.telling import known_attributes
 
@@ -32,7 +33,7 @@ class Answered(NamedTuple):
     prompt: Fitted
     text: str
     reaction: Reaction | None
-    first_tokens: tuple[tuple[str, float], ...] = ()
+    first_tokens: tuple[FirstToken, ...] = ()
 
 
 async def compared(asked: Asked) -> Recall:

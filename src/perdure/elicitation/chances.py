@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 
 from perdure.records.outcome import Scored, UnscorableCause
+from perdure.records.request import FirstToken
 from perdure.records.scenario import LETTERS, Question
 
 LEAST_ON_LETTERS = 0.5
@@ -19,9 +20,9 @@ _AROUND = " \t\r\n.,:;()[]*_\"'`▁Ġ"
 
 
 def score_chances(
-    first_tokens: Sequence[tuple[str, float]], asked: Question, order: Sequence[str]
+    first_tokens: Sequence[FirstToken], asked: Question, order: Sequence[str]
 ) -> Scored:
-    """Score an answer by its first tokens, each with the logarithm of its probability.
+    """Score an answer by its first tokens.
 
     `asked` has the choices as they were lettered; masses are in the `order` of their ids.
     """
@@ -29,10 +30,10 @@ def score_chances(
         return Scored(unscorable=UnscorableCause.NO_LOGPROBS)
     named = {letter: one.id for letter, one in zip(LETTERS, asked.choices, strict=False)}
     chances: dict[str, list[float]] = {name: [] for name in order}
-    for token, logprob in first_tokens:
-        letter = token.strip(_AROUND).upper()
+    for one in first_tokens:
+        letter = one.token.strip(_AROUND).upper()
         if letter in named:
-            chances[named[letter]].append(math.exp(logprob))
+            chances[named[letter]].append(math.exp(one.logprob))
     summed = {name: math.fsum(found) for name, found in chances.items()}
     total = math.fsum(summed.values())
     if total < LEAST_ON_LETTERS:

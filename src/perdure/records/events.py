@@ -21,7 +21,7 @@ from perdure.records.presentation import (
 )
 from perdure.records.reaction import Reaction
 from perdure.records.record import Record
-from perdure.records.request import FailureCause
+from perdure.records.request import FailureCause, FirstToken
 from perdure.records.usage import CostSource, Usage
 
 
@@ -77,7 +77,7 @@ class Turn(Record):
     `recalled` are the content numbers of the memories that the prompt tells; `reaction` is what the
     persona did, where it could do something. `order` has the ids of the choices as they were
     listed, where that order was drawn. `first_tokens` are those with which the answer could have
-    begun, each with the logarithm of its probability, where they are what is scored.
+    begun, where they are what is scored.
     """
 
     job: int
@@ -87,7 +87,7 @@ class Turn(Record):
     recalled: tuple[int, ...] = ()
     reaction: Reaction | None = None
     order: tuple[str, ...] = ()
-    first_tokens: tuple[tuple[str, float], ...] = ()
+    first_tokens: tuple[FirstToken, ...] = ()
 
 
 class TurnNotTaken(Record):

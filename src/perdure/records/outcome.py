@@ -7,7 +7,7 @@ from enum import StrEnum
 from perdure.records.persona import Memory
 from perdure.records.reaction import Reaction
 from perdure.records.record import Record
-from perdure.records.request import FailureCause, Message
+from perdure.records.request import FailureCause, FirstToken, Message
 from perdure.records.scenario import Question
 
 
@@ -81,7 +81,7 @@ class TurnDone(Record, tag="done"):
     recalled: tuple[int, ...] = ()
     probe: ProbeDone | None = None
     violations: tuple[Violation, ...] = ()
-    first_tokens: tuple[tuple[str, float], ...] = ()
+    first_tokens: tuple[FirstToken, ...] = ()
 
 
 class TurnFailed(Record, tag="failed"):

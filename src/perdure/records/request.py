@@ -66,12 +66,19 @@ class FinishReason(StrEnum):
     OTHER = "other"
 
 
+class FirstToken(Record):
+    """A token with which a reply could have begun, and the natural logarithm of its probability."""
+
+    token: str
+    logprob: float
+
+
 class Reply(Record, tag="reply"):
     """A final answer of a model. A refusal is a reply. `served` is the model's served name.
 
     `billed` is what the provider says that the call cost, in nano-units of the run's currency.
-    `first_tokens` are those with which the reply could have begun, the likeliest first, each with
-    the natural logarithm of its probability: where they were asked for and are offered.
+    `first_tokens` are those with which the reply could have begun, the likeliest first: where they
+    were asked for and are offered.
     """
 
     text: str
@@ -80,7 +87,7 @@ class Reply(Record, tag="reply"):
     usage: Usage | None = None
     usage_impossible: bool = False
     billed: int | None = None
-    first_tokens: tuple[tuple[str, float], ...] = ()
+    first_tokens: tuple[FirstToken, ...] = ()
 
 
 class Vectors(Record, tag="vectors"):

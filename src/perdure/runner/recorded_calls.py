@@ -21,7 +21,14 @@ from perdure.records.events import (
     Turn,
     TurnNotTaken,
 )
-from perdure.records.request import WORLD_JOB, CallResult, FailureCause, Reply, Vectors
+from perdure.records.request import (
+    WORLD_JOB,
+    CallResult,
+    FailureCause,
+    FirstToken,
+    Reply,
+    Vectors,
+)
 
 Answer = Reply | Vectors | FailureCause
 # A job, a purpose, and the call's ordinal among those of the two.
@@ -115,7 +122,7 @@ def _same(told: Answer | None, call: CallResult) -> bool:
     return told is call.failed
 
 
-def _said(text: str, first_tokens: tuple[tuple[str, float], ...] = ()) -> Reply:
+def _said(text: str, first_tokens: tuple[FirstToken, ...] = ()) -> Reply:
     return Reply(text=text, served=SERVED, first_tokens=first_tokens)
 
 

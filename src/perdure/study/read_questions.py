@@ -123,9 +123,7 @@ def _check_fields(section: Section, anchors: Collection[str]) -> None:
 
 def _check_chances(section: Section, asks_for: str) -> None:
     if asks_for not in (QuestionType.ONE, QuestionType.LIKERT):
-        wrong = (
-            f"`scoring: logprobs` is for one of several choices, and this asks for `{asks_for}`."
-        )
+        wrong = f"`scoring: logprobs` is for one choice of several, not for `{asks_for}`."
         section.wrong(schema.SCORING, wrong, "Write `type: one` or `likert`, or leave it out.")
     if len(section.get(schema.CHOICES)) > len(LETTERS):
         wrong = f"There are more than {len(LETTERS)} choices, and as many letters."

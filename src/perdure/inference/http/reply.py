@@ -15,7 +15,14 @@ from perdure.inference.http.served import is_served_as_pinned
 from perdure.inference.http.status import cause_of_error
 from perdure.inference.http.strict import StrictDecoder
 from perdure.inference.http.usage import normalise_usage
-from perdure.records.request import Failure, FailureCause, FinishReason, Reply, Vectors
+from perdure.records.request import (
+    Failure,
+    FailureCause,
+    FinishReason,
+    FirstToken,
+    Reply,
+    Vectors,
+)
 from perdure.records.scenario import ModelPin
 from perdure.records.usage import Usage
 
@@ -130,7 +137,7 @@ def read_chat(body: bytes, pin: ModelPin, key: Key, billing: Billing = _PLAINLY)
     )
 
 
-def _first_tokens(given: Any, key: Key) -> tuple[tuple[str, float], ...]:
+def _first_tokens(given: Any, key: Key) -> tuple[FirstToken, ...]:
     """Give the likeliest first tokens of a reply, each with its log-probability; none if unread."""
     try:
         first = msgspec.convert(given, _Logprobs).content[0]
@@ -138,11 +145,13 @@ def _first_tokens(given: Any, key: Key) -> tuple[tuple[str, float], ...]:
         return ()
     chances = {one.token: one.logprob for one in (first, *first.top_logprobs)}
     read = [
-        (key.scrub(storable(token))[:_NAME_CHARACTERS_MAX], min(0.0, chance))
+        FirstToken(
+            token=key.scrub(storable(token))[:_NAME_CHARACTERS_MAX], logprob=min(0.0, chance)
+        )
         for token, chance in chances.items()
         if not math.isnan(chance) and chance > -math.inf
     ]
-    return tuple(sorted(read, key=lambda one: (-one[1], one[0]))[: TOP_LOGPROBS + 1])
+    return tuple(sorted(read, key=lambda one: (-one.logprob, one.token))[: TOP_LOGPROBS + 1])
 
 
 def _only_choice(chat: _Chat) -> _Choice | Failure:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from perdure.records.scenario import Question, QuestionType
 CHOICES = tuple(Choice(id=name, label=name) for name in ("a", "b", "c"))
 
 
-def asked(kind: QuestionType | None = None, **changes: float) -> Figures:
+def asked(kind: QuestionType | None = None, **changes: Any) -> Figures:
     """Give the figures of a question of a type."""
     choices = () if kind is QuestionType.NUMBER else CHOICES
     return figures_of(Question(id="q", text="?", choices=choices, type=kind, **changes))

@@ -1,0 +1,128 @@
+"""Scoring again over a real HTTP server: what fails leaves nothing behind, what is paid is kept."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.commands import commands
+from tests.support.rated_study import ANCHORS_FILE, write_rated
+
+from perdure.base.errors import BudgetReachedError, EndpointUnreachableError, UsageError
+from perdure.records.budget import Budget
+from perdure.records.registry import AnswersRescored
+from perdure.records.scenario import ModelPin
+from perdure.records.study import Endpoint, ModelSpec
+from perdure.records.usage import Price
+from perdure.runner.rebudget import change_budget
+from perdure.runner.rescoring import Rescored, Wanted, rescore
+from perdure.study.read_anchors import load_anchors
+from perdure.testing import MisbehavingServer
+from perdure.trace.reader import RunReader
+
+PER_TOKEN = 1_000
+# Two calls for the answers of each tick of each world that has open ones, and one for the anchors.
+CALLS = 2 * 2 * 2 + 1
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a run whose open answers all differ, and have no vectors on record."""
+    folder = tmp_path_factory.mktemp("rescored")
+    study = write_rated(folder, personas=70)
+    told = itertools.count()
+    with MisbehavingServer(responder=lambda _request: f"Perhaps, {next(told)} times.") as server:
+        model = ("--model", "http", "--base-url", server.base_url, "--model-name", "test-model")
+        (ran,) = commands(
+            ("run", study, "--out", folder / "run", "--quiet", *model, "--price", "0,0")
+        )
+    assert ran.status == 0, ran.err
+    return folder / "run"
+
+
+@pytest.fixture
+def run(first: Path, tmp_path: Path) -> Path:
+    """Give a copy of the run that a test may change."""
+    return Path(shutil.copytree(first, tmp_path / "run"))
+
+
+def again(run: Path, server: MisbehavingServer, question: str = "why") -> Rescored:
+    """Score the open answers by the server's vectors, at a price per token."""
+    spec = ModelSpec(
+        pin=ModelPin(provider="http", model="test-model"),
+        endpoint=Endpoint(base_url=server.base_url, retries_max=0),
+        price=Price(input_per_million=PER_TOKEN * 1_000_000, output_per_million=0),
+    )
+    return rescore(run, Wanted(question=question, anchors=load_anchors(ANCHORS_FILE), spec=spec))
+
+
+def rows(run: Path) -> list[AnswersRescored]:
+    """List what the run log says of scores."""
+    with RunReader.open(run) as reader:
+        return [row for row in reader.log if isinstance(row, AnswersRescored)]
+
+
+def test_a_failing_endpoint_costs_what_was_answered_and_no_more(run: Path) -> None:
+    """After every failure the next try goes on; each finished call reached the server once."""
+    with MisbehavingServer() as server:
+        for answered in range(3):
+            server.play({server.calls + answered: "status_500"})
+            with pytest.raises(EndpointUnreachableError, match="server_error"):
+                again(run, server)
+            assert not list((run / "scores").glob("*.jsonl"))
+            assert rows(run) == []
+        failed = server.calls
+        server.play({})
+        done = again(run, server)
+        asked = [seen.body["input"] for seen in server.requests if seen.method == "POST"]
+    assert failed == 1 + 2 + 3
+    texts = [tuple(body) for body in asked]
+    kept = [text for text in texts if texts.count(text) == 1]
+    assert len(texts) == CALLS + 3
+    assert len(kept) == CALLS - 3, "only what failed was sent twice"
+    end = done.scores.end
+    assert (end.answers, end.scored, end.calls) == (4 * 70, 4 * 70, CALLS + 3)
+    assert rows(run)[0].cost == end.cost > 0
+
+
+def test_the_budget_of_the_run_holds(run: Path) -> None:
+    """Where a call has no room the scoring stops; with a raised budget it goes on with what it has."""
+    with MisbehavingServer() as server:
+        change_budget(run, Budget(amount=4_000_000))
+        with pytest.raises(BudgetReachedError):
+            again(run, server)
+        some = server.calls
+        assert 0 < some < CALLS
+        change_budget(run, Budget(amount=4_000_000_000_000))
+        done = again(run, server)
+        assert server.calls == CALLS
+    assert done.scores.end.calls == CALLS
+    # What was spent on scores counts for whatever comes after.
+    (told,) = commands(("budget", run, "--json"))
+    assert told.document["spent"]["money"] == done.scores.end.cost
+
+
+def test_what_has_no_scale_cannot_be_scored(run: Path) -> None:
+    """A question that is not there is named before anything is sent."""
+    with MisbehavingServer() as server, pytest.raises(UsageError, match="nobody"):
+        again(run, server, "nobody")
+
+
+def test_scores_do_not_touch_the_record_of_anything_else(run: Path) -> None:
+    """Every file of the run but its registry is what it was, to the last byte."""
+
+    def kept() -> dict[str, Any]:
+        return {
+            str(path.relative_to(run)): path.read_bytes()
+            for path in run.rglob("*")
+            if path.is_file() and "scores" not in path.parts and not path.name.startswith("run.db")
+        }
+
+    before = kept()
+    with MisbehavingServer() as server:
+        again(run, server)
+    after = kept()
+    assert {name for name in after if after[name] != before.get(name)} <= {"governor.lock"}

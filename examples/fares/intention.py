@@ -1,4 +1,4 @@
-"""Do those who really took the train say that they are likelier to take it, at the fare as it was?
+"""Holds what people say of the train, at the fare as it was, against how they really went.
 
 perdure export runs/fares --with-held-out
 python examples/fares/intention.py runs/fares
@@ -49,7 +49,7 @@ def main(run: Path) -> None:
     others = [point for choice, some in by_choice.items() if choice != "train" for point in some]
     if by_choice["train"] and others:
         share = 100 * above(by_choice["train"], others)
-        print(f"of a train traveller and another one, the former says more in {share:.0f} % of pairs")
+        print(f"of a train traveller and another, the former says more in {share:.0f} % of pairs")
         print("(50 % is chance, 100 % tells them apart)")
 
 

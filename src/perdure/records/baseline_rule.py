@@ -58,7 +58,7 @@ class Reactions(Record):
 
 
 class BaselineRule(Record):
-    """Utility of each choice = distance + identification + worth + claims + noise; the highest wins.
+    """The highest utility wins: distance + identification + worth + claims + noise of a choice.
 
     `worth` gives, per choice, what one unit of an attribute adds to it: a fare, a duration. By
     `factors` a claim multiplies attributes for whoever has met it, such as a fare that is halved.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -69,9 +68,7 @@ def rule_names(
         choices=tuple(dict.fromkeys(choices)) if study.has(schema.QUESTIONS) else None,
         claims=claims if study.has(schema.BRIEF_FIELD) else None,
         scales=frozenset(
-            name
-            for name, question in questions.items()
-            if question.asks_for is QuestionType.LIKERT
+            name for name, question in questions.items() if question.asks_for is QuestionType.LIKERT
         ),
         questions=tuple(questions) if study.has(schema.QUESTIONS) else None,
     )
@@ -311,13 +308,13 @@ def _rule(section: Section, names: RuleNames) -> BaselineRule:
 
 
 def _by_name(
-    entries: Iterable[Named[str, tuple[Named[str, float], ...]]],
+    entries: tuple[Named[str, tuple[Named[str, float], ...]], ...],
 ) -> dict[str, dict[str, float]]:
     return {entry.key: {one.key: one.value for one in entry.value} for entry in entries}
 
 
 def _check_worth(section: Section, names: RuleNames) -> None:
-    """Refuse what `worth`, `factors` and `scales` name and the study, or the rule, does not have."""
+    """Refuse what `worth`, `factors` and `scales` name and the study does not have."""
     worth, counted = section.get(schema.WORTH), set()
     for entry in worth:
         _check(section, entry.line, entry.key, "choice", names.choices)
@@ -328,13 +325,13 @@ def _check_worth(section: Section, names: RuleNames) -> None:
         _check(section, entry.line, entry.key, "claim", names.claims)
         for one in entry.value:
             if one.key not in counted:
-                wrong = f"The attribute {quoted(one.key)} is not in `worth`: its factor does nothing."
+                wrong = f"The attribute {quoted(one.key)} is not in `worth`, so its factor is none."
                 section.found.add(one.line, wrong, suggestion(one.key, sorted(counted)))
-    for entry in section.get(schema.SCALES):
-        _check(section, entry.line, entry.key, "question", names.questions)
-        if names.questions and entry.key in names.questions and entry.key not in names.scales:
-            wrong = f"The question `{entry.key}` is not a scale."
-            section.found.add(entry.line, wrong, "Write `type: likert` in the question.")
+    for scale in section.get(schema.SCALES):
+        _check(section, scale.line, scale.key, "question", names.questions)
+        if names.questions and scale.key in names.questions and scale.key not in names.scales:
+            wrong = f"The question `{scale.key}` is not a scale."
+            section.found.add(scale.line, wrong, "Write `type: likert` in the question.")
 
 
 def _reactions(section: Section) -> Reactions | None:

@@ -10,10 +10,13 @@ from pathlib import Path
 import pytest
 
 from perdure.analysis.figures import MEAN
+from perdure.analysis.plot import Plot
 from perdure.analysis.report import Report, build_report
+from perdure.analysis.svg import svg
 from perdure.base.errors import EXIT_DONE, EXIT_INVALID_STUDY, UsageError
 from perdure.cli.entry import execute
 from perdure.cli.record import opened
+from perdure.cli.report_view import report_parts
 from perdure.inference.local import check_vectors
 from perdure.study.read_anchors import load_anchors
 
@@ -55,6 +58,27 @@ def test_demand_falls_with_the_fare(report: Report) -> None:
         assert list(found.values()) == sorted(found.values(), reverse=True)
         assert len(set(found.values())) == len(FARES)
     assert shares["halved"] > 2 * shares["doubled"]
+
+
+@real
+def test_the_picture_of_intention_has_the_means(report: Report) -> None:
+    """First the means, in points: as the record has them, on a scale that is no percentage."""
+    drawn = [one for one in report_parts(report) if isinstance(one, Plot)]
+    titles = [plot.title for plot in drawn]
+    from_now = "intention: difference from fare--exposures.0-as-now"
+    place = titles.index(f"{from_now}, in points of the scale")
+    assert titles[place + 1] == f"{from_now}, in percentage points"
+    (panel,) = drawn[place].panels
+    (series,) = panel.series
+    differences = [one for one in report.differences if one.question == "intention"]
+    assert len(series.marks) == len(differences) == 3
+    for mark, one in zip(series.marks, differences, strict=True):
+        assert mark.value == one.between.spreads[MEAN].mean
+        assert mark.each == tuple(seed.change[MEAN] for seed in one.seeds)
+        assert mark.text.startswith(f"{mark.value:+.2f} (")
+    written = svg(drawn[place], panel, "means")
+    assert ">+0.1<" in written or ">+0.2<" in written
+    assert ">+10<" not in written
 
 
 @real

@@ -352,7 +352,8 @@ def test_one_missing_fare_leaves_all_of_the_worth_out(hole: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fare", "point"), [(-100, "p3"), (0, "p2"), (26, "p1"), (60, "p0"), (1_000_000, "p0")]
+    ("fare", "point"),
+    [(-100, "p3"), (0, "p2"), (5, "p1"), (26, "p1"), (60, "p0"), (1_000_000, "p0")],
 )
 def test_a_scale_is_answered_by_how_probable_its_choice_is(fare: int, point: str) -> None:
     """Of four points the first below a quarter, the last from three quarters on."""

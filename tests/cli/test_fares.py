@@ -61,6 +61,24 @@ def test_demand_falls_with_the_fare(report: Report) -> None:
 
 
 @real
+def test_a_fare_that_nobody_minds_is_not_told_apart(report: Report, tmp_path: Path) -> None:
+    """Where fares change nothing that is said first, and why; and also where people are few."""
+    assert report.telling.sentence.startswith("This study cannot tell its scenarios apart")
+    assert report.telling.least_mean is not None
+    folder = tmp_path / "fares"
+    shutil.copytree(EXAMPLE, folder)
+    study = folder / "study.yaml"
+    before, _, rest = study.read_text().partition("      factors:\n")
+    study.write_text(before + "      scales:" + rest.partition("      scales:")[2])
+    out = str(tmp_path / "run")
+    assert execute(["run", str(study), "--out", out, "--n", "10", "--quiet"]) == EXIT_DONE
+    with opened(Path(out)) as record:
+        said = build_report(record).telling.sentence
+    assert said.startswith("This study cannot tell its scenarios apart")
+    assert "every figure is the same under all of them" in said
+
+
+@real
 def test_the_picture_of_intention_has_the_means(report: Report) -> None:
     """First the means, in points: as the record has them, on a scale that is no percentage."""
     drawn = [one for one in report_parts(report) if isinstance(one, Plot)]

@@ -188,9 +188,9 @@ scenarios:
 - **A dot leads inward**: `settings.feed.rate` is `rate` in `feed` in `settings`, and `exposures.3`
   is what is shown at tick 3. The rest of that section stays as the scenario or `timeline` has it.
 - **Ids are made of what varies**: `shown--activation-0.5--settings.feed.rate-1--variant-free`. Keys
-  stand in the order of their names, however the grid is written. A value that is no plain word or
-  number is named by some of its letters and by digits of its hash, and the end of an id of more
-  than 64 characters gives way to such digits.
+  stand in the order of their names, however the grid is written. A list of one word is named by
+  that word. A value that is no plain word or number is named by some of its letters and by digits
+  of its hash, and the end of an id of more than 64 characters gives way to such digits.
 - **A cell is that scenario.** Written out by hand, with that id, it is the same world with the same
   id. A value that is added to a grid moves no cell that was there.
 - Refused, with the line: a key that is none of a scenario's, an empty list, a value twice, a value
@@ -199,6 +199,33 @@ scenarios:
   {schema.SCENARIOS_BYTES_MAX >> 20} MiB.
 
 `perdure plan` lists every world that comes of it; see [sweeps](sweeps.md).
+
+## A rule of fares and times
+
+What people choose between has a price and takes its time, and not the same for everybody. A rule
+can count that from what is known of each persona:
+
+```yaml
+rule:
+  worth:
+    train: {{train_cost: -0.04, train_time: -0.004}}
+    car: {{car_cost: -0.04, car_time: -0.004}}
+  factors: {{fares-halved: {{train_cost: 0.5}}}}
+  scales: {{intention: train}}
+  noise: 1
+```
+
+- **`worth`**: each unit of an attribute adds so much to a choice. Who lacks one of the attributes
+  goes without all of it: half of a comparison is none.
+- **`factors`**: whoever has met the claim, now or as far as it is remembered, has the attribute
+  multiplied. What it believes of the claim does not matter.
+- **`scales`**: a `likert` question asks about one of the rule's choices. The answer is the point
+  that lies as far up its scale as that choice is probable, by the logit of what all choices are
+  worth: of five points the first below a fifth. Where the question is scored by `similarity`, that
+  point's label is all that is said, beside that a rule says it; so write labels as somebody would
+  say them.
+
+`examples/fares` has such a rule.
 
 ## Reactions by a rule
 
@@ -219,7 +246,8 @@ comes about among many people comes about in the world.
   noise comes on top (`reactions.noise`).
 - **Which message.** The one with the strongest pull, either way. Of equal ones chance decides, and
   not their order.
-- **What is said.** To a question about the rule's own choices, the persona's choice. To any other
+- **What is said.** To a question about the rule's own choices, the persona's choice; on a scale for
+  one of them, a point. To any other
   closed question whether it agrees with the claim of that message: the choice `agree` or the first
   one if it pulls towards the claim, `disagree` or the last one if it pulls away.
 - **What is done.** The strength of the pull, either way, is held against the thresholds below.

@@ -9,12 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.agent.recall import kept_max, must_compare, query_text, relevance, vectorless
+from perdure.agent.recall import (
+    embeds,
+    kept_max,
+    must_compare,
+    query_text,
+    relevance,
+    vectorless,
+)
 from perdure.agent.state import keep
 from perdure.base.vectors import pack, rounded
 from perdure.records.persona import Memory
 from perdure.records.presentation import Stimulus
-from perdure.records.scenario import ModelPin, Question
+from perdure.records.scenario import ModelPin, Question, Scenario
+from perdure.study.schedule import MEMORIES, Schedule
 from perdure.testing.contracts import example_header
 
 PLAIN = example_header()
@@ -76,6 +84,17 @@ def test_more_is_kept_only_where_it_can_come_to_mind() -> None:
     assert kept_max(EMBEDS) == 50
     few = msgspec.structs.replace(EMBEDS.agent, memories_kept=3)
     assert kept_max(msgspec.structs.replace(EMBEDS, agent=few)) == 5
+
+
+@pytest.mark.parametrize(("told", "kept", "wanted"), [(5, 6, True), (5, 5, False), (0, 50, False)])
+def test_memories_have_vectors_only_where_more_is_kept_than_told(
+    told: int, kept: int, *, wanted: bool
+) -> None:
+    """Vectors that can decide nothing are not paid for, and the plan counts none."""
+    agent = msgspec.structs.replace(EMBEDS.agent, memories_max=told, memories_kept=kept)
+    assert embeds(msgspec.structs.replace(EMBEDS, agent=agent)) is wanted
+    schedule = Schedule(Scenario(id="s", variant="v", horizon=1, waves=(0,)), agent, embeds=True)
+    assert (MEMORIES in schedule.most(0, 10)) is wanted
 
 
 def test_nothing_is_compared_where_all_is_told() -> None:

@@ -22,7 +22,7 @@ from perdure.testing import MisbehavingServer
 
 __all__ = ["people", "sample", "write"]
 
-TRAIN = Path(__file__).parent.parent / "elicitation" / "data" / "train-intent-1.yaml"
+TRAIN = Path(__file__).parents[2] / "examples" / "fares" / "anchors" / "intent-1.yaml"
 # Ordered by the words that they share, which is all that a baseline sees.
 WORDS = """\
 construct: intent

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from typing import Any
 
 import msgspec
@@ -10,7 +11,7 @@ import pytest
 
 from perdure.elicitation import score
 from perdure.inference.baseline import NOTICE, BaselineProvider, answer
-from perdure.inference.baseline_utility import agreement, leading, weigh
+from perdure.inference.baseline_utility import agreement, leading, probability, weigh
 from perdure.records.baseline_rule import BaselineRule, Distance, Identification
 from perdure.records.facts import PersonaFacts
 from perdure.records.outcome import UnscorableCause
@@ -24,7 +25,7 @@ from perdure.records.request import (
     Reply,
     Vectors,
 )
-from perdure.records.scenario import Question
+from perdure.records.scenario import Question, QuestionType, Scoring, Similarity
 from perdure.records.usage import Usage
 
 VOTE = Question(
@@ -299,3 +300,84 @@ def test_a_call_uses_no_tokens() -> None:
     assert (reply.served, reply.usage) == ("baseline", Usage())
     assert isinstance(vectors, Vectors)
     assert (vectors.served, vectors.usage, len(vectors.vectors)) == ("baseline", Usage(), 1)
+
+
+FARES = BaselineRule(
+    worth={"train": {"fare": -0.04, "time": -0.01}, "car": {"petrol": -0.04}},
+    factors={"halved": {"fare": 0.5}, "slower": {"time": 2.0}, "free": {"fare": 0.0}},
+    scales={"likely": "train"},
+)
+TRIP: dict[str, Any] = {"fare": 50, "time": 100, "petrol": 50}
+LIKELY = Question(
+    id="likely",
+    text="How likely are you to take the train?",
+    type=QuestionType.LIKERT,
+    choices=tuple(
+        Choice(id=f"p{point}", label=label)
+        for point, label in enumerate(("very unlikely", "unlikely", "likely", "very likely"))
+    ),
+)
+
+
+def worth(*shown: str, remembered: tuple[str, ...] = ()) -> dict[str, float]:
+    """Give what the fares make of each choice, for somebody who has met some claims."""
+    about = facts(TRIP, shown=shown, remembered=remembered)
+    return weigh(FARES, about, ("train", "car"), 1).utilities
+
+
+def test_what_is_known_of_each_choice_is_added_up() -> None:
+    """Each unit of an attribute adds its weight, to its own choice alone."""
+    assert worth() == pytest.approx({"train": -3.0, "car": -2.0})
+
+
+def test_a_claim_multiplies_an_attribute_once_met() -> None:
+    """Now or before, once however often; several factors are multiplied, and 0 is one."""
+    halved = {"train": -2.0, "car": -2.0}
+    assert worth("halved") == pytest.approx(halved)
+    assert worth(remembered=("halved",)) == pytest.approx(halved)
+    assert worth("halved", remembered=("halved",)) == pytest.approx(halved)
+    assert worth("halved", remembered=("slower",)) == pytest.approx({"train": -3.0, "car": -2.0})
+    assert worth("free")["train"] == pytest.approx(-1.0)
+    assert worth("something else") == worth()
+
+
+@pytest.mark.parametrize("hole", ["fare", "petrol"])
+def test_one_missing_fare_leaves_all_of_the_worth_out(hole: str) -> None:
+    """To know what one choice costs and not the other says nothing of which is better."""
+    known = {name: value for name, value in TRIP.items() if name != hole}
+    weighed = weigh(FARES, facts(known), ("train", "car"), 1)
+    assert (weighed.utilities, weighed.terms) == ({"train": 0.0, "car": 0.0}, ())
+    assert weighed.unknown == 1
+    assert answer(FARES, facts(known, question=LIKELY), 1) is None
+
+
+@pytest.mark.parametrize(
+    ("fare", "point"),
+    [(-100, "p3"), (0, "p2"), (5, "p1"), (26, "p1"), (60, "p0"), (1_000_000, "p0")],
+)
+def test_a_scale_is_answered_by_how_probable_its_choice_is(fare: int, point: str) -> None:
+    """Of four points the first below a quarter, the last from three quarters on."""
+    about = facts({"fare": fare, "time": 200, "petrol": 50}, question=LIKELY)
+    assert score(said(FARES, about), LIKELY).choice == point
+
+
+def test_a_probability_is_that_of_the_logit() -> None:
+    """Utilities that differ by ln 3 are three to one; only differences count."""
+    assert probability({"a": math.log(3), "b": 0.0}, "a") == pytest.approx(0.75)
+    assert probability({"a": math.log(3) + 5_000, "b": 5_000.0}, "b") == pytest.approx(0.25)
+    assert probability({"a": 0.0}, "a") == 1.0
+
+
+def test_nothing_but_the_point_is_said_where_all_words_are_rated() -> None:
+    """Reasons would be compared with the anchors too; that a rule answers is said all the same."""
+    rated = msgspec.structs.replace(
+        LIKELY, scoring=Scoring.SIMILARITY, similarity=Similarity(anchors="intent")
+    )
+    assert said(FARES, facts(TRIP, question=rated)) == f"unlikely. {NOTICE}"
+    assert said(FARES, facts(TRIP, question=LIKELY)).startswith("My answer: unlikely. I go by ")
+
+
+def test_a_scale_can_be_asked_where_something_can_be_done() -> None:
+    """On a channel the point is said in words, above the lines of the form."""
+    about = facts(TRIP, question=LIKELY, actions=(Action(name="like", about=True),))
+    assert said(FARES, about).splitlines()[0].startswith("My answer: unlikely.")

@@ -94,6 +94,28 @@ def test_the_baseline_needs_what_its_rule_goes_by(problems: Problems) -> None:
     assert "none of the choices of the question `vote`" in wrong
 
 
+def test_the_worth_of_choices_goes_by_what_is_known_of_people(problems: Problems) -> None:
+    """A fare that too many lack is no fare to go by; all of them count, for all choices."""
+    by_worth = STUDY.replace(
+        "{identification: {attribute: party, midpoint: 0.5, low: a, high: b}}",
+        "{worth: {a: {party: 1}, b: {age: 1}}}",
+    )
+    few = PEOPLE.replace("p4,0,", "p4,,")
+    assert problems(by_worth, few) == []
+    (wrong,) = problems(by_worth, few.replace("p5,1,0.25", "p5,1,"))
+    assert "goes by `party` or `age`, which 2 of 10 personas" in wrong
+
+
+def test_a_rule_may_have_a_scale_for_the_question_of_a_wave(problems: Problems) -> None:
+    """A scale over none of the rule's choices has an answer once the rule lays it to one."""
+    asked = STUDY.replace("wave_question: vote", "wave_question: sure").replace(
+        "questions:\n", "questions:\n  sure: {text: Sure, type: likert, choices: {n: no, y: yes}}\n"
+    )
+    (wrong,) = problems(asked)
+    assert "none of the choices of the question `sure`" in wrong
+    assert problems(asked.replace("rule: {id", "rule: {scales: {sure: b}, id")) == []
+
+
 def test_nobody_is_asked_of_whom_nothing_is_known(problems: Problems) -> None:
     """People without a single attribute are told at once, with all else that is wrong."""
     blank = PEOPLE.replace("p4,0,0.2", "p4,,").replace("p5,1,0.25", "p5,,")

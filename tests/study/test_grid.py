@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from typing import Any
 
 import msgspec
@@ -79,6 +80,13 @@ def test_a_key_may_lead_into_settings_and_exposures() -> None:
         {"feed": {"rate": rate, "size": "9"}, "other": "x", "new": "y"}
         for rate in ["1", "fast"] * 2
     ]
+
+
+def test_a_list_of_one_word_is_named_by_it() -> None:
+    """What is shown alone is named as the claim is; two claims are no plain word."""
+    names = list(scenarios_of(with_grid("{exposures.2: [[c1], [c1, c2]]}")))[1:]
+    assert names[0] == "s2--exposures.2-c1"
+    assert re.fullmatch(r"s2--exposures\.2-c1-c2-[0-9a-f]{6}", names[1])
 
 
 def test_a_key_may_lead_into_what_the_timeline_has() -> None:

@@ -279,6 +279,21 @@ MISTAKES = [
      "`models.baseline.rule.reactions.pass_on` is `-1`"),
     ("noise: 0.5", "noise: 0.5\n      reactions: {shares: 1}", "reactions:",
      "`shares` in `models.baseline.rule.reactions` is not known"),
+    *((("noise: 0.5", f"noise: 0.5\n      {written}", written.partition(":")[0], says))
+      for written, says in (
+        ("worth: {z: {age: 1}}", "choice `z`"),
+        ("worth: {a: {ages: 1}}", "attribute `ages`"),
+        ("worth: {a: {town: 1}}", "`town` is not a number"),
+        ("worth: {a: {}}", "`models.baseline.rule.worth.a` has 0 entries"),
+        ("worth: {a: {age: much}}", "is `much`"),
+        ("factors: {c1: {age: 2}}", "`age` is not in `worth`"),
+        ("factors: {c1: {age: -1}}", "is `-1`"),
+        ("scales: {vote: a}", "`vote` is not a scale"),
+        ("scales: {vode: a}", "question `vode`"),
+    )),
+    ("noise: 0.5",
+     "noise: 0.5\n      worth: {a: {age: 1}}\n      factors: {c9: {age: 2}}", "factors",
+     "claim `c9`"),
     # prices
     ("price: {input: 0.15, output: 0.6}", "price_as: gpt-4o-mini", "price_as:",
      "is `gpt-4o-mini`"),

@@ -60,6 +60,35 @@ def test_every_part_of_the_file_arrives(write: Writer) -> None:
     )
 
 
+SCALE = "  sure: {text: Sure, type: likert, choices: {n: no, y: yes}}\n  agree:\n"
+
+
+def test_a_rule_of_fares_is_read(write: Writer, sample: str) -> None:
+    """What attributes are worth, what changes them, and which choice a scale asks about."""
+    worth = (
+        "      worth: {a: {age: -0.5, party: 2}}\n      factors: {c1: {age: 0.5}}\n"
+        "      scales: {sure: b}\n      noise: 0.5\n"
+    )
+    text = sample.replace("  agree:\n", SCALE).replace("      noise: 0.5\n", worth)
+    rule = load(write(text)).models["tier_a"].pin.rule
+    assert rule is not None
+    assert rule.worth == {"a": {"age": -0.5, "party": 2.0}}
+    assert rule.factors == {"c1": {"age": 0.5}}
+    assert rule.scales == {"sure": "b"}
+    assert rule.choices == ("a", "b")
+
+
+def test_a_scale_asks_about_a_choice_that_the_rule_weighs(write: Writer, sample: str) -> None:
+    """A choice of some question that the rule says nothing about has no probability."""
+    scales = "      scales: {sure: disagree}\n      noise: 0.5\n"
+    text = sample.replace("  agree:\n", SCALE).replace("      noise: 0.5\n", scales)
+    with pytest.raises(InvalidStudyError) as caught:
+        load(write(text))
+    (problem,) = caught.value.problems
+    assert problem.wrong == "The rule makes nothing of the choice `disagree`."
+    assert "`a`" in problem.remedy
+
+
 def test_the_mind_of_a_persona_is_read(write: Writer, sample: str) -> None:
     """What is kept, probed and told at most; what is left out is as it is by default."""
     assert load(write()).agent == AgentSettings(reflect_every=2)

@@ -1,7 +1,8 @@
 """Which memories come to mind: the recent, the important and, with embeddings, the relevant. Pure.
 
 Relevance is how near a memory is in meaning to what is shown and asked now. It has a part only in
-worlds whose study pins an embedding model; elsewhere every memory is as relevant as any other.
+worlds whose study pins an embedding model and in which more is kept than told; elsewhere every
+memory is as relevant as any other, and none has a vector.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _DECIMALS = 6
 
 def embeds(header: Header) -> bool:
     """Say whether memories have vectors in this world."""
-    return EMBED in header.pins
+    return EMBED in header.pins and header.agent.chooses
 
 
 def kept_max(header: Header) -> int:
@@ -32,14 +33,12 @@ def kept_max(header: Header) -> int:
     be kept for nothing.
     """
     settings = header.agent
-    if not embeds(header):
-        return settings.memories_max
-    return max(settings.memories_kept, settings.memories_max)
+    return settings.memories_kept if embeds(header) else settings.memories_max
 
 
 def must_compare(header: Header, memories: Sequence[Memory]) -> bool:
     """Say whether it takes relevance to choose the memories of a prompt."""
-    return embeds(header) and 0 < header.agent.memories_max < len(memories)
+    return embeds(header) and header.agent.memories_max < len(memories)
 
 
 def query_text(shown: Sequence[Stimulus], question: Question) -> str:

@@ -13,7 +13,7 @@ from enum import StrEnum
 from perdure.records.record import Record
 
 _SPAN_MIN = 0.02
-_STEPS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5)
+_STEPS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0, 2.0)
 _STEPS_MAX = 5
 _TOLD_MAX = 40
 
@@ -69,7 +69,8 @@ class Panel(Record):
 class Plot(Record):
     """Pictures that share one scale, so that they can be compared by eye.
 
-    `unit` is what the scale's hundredths are called. `across` names what lies across from it.
+    `unit` is what the scale's hundredths are called; if it is empty the scale has the values as
+    they are: differences of means. `across` names what lies across from it.
     `note` says what is drawn beside the values themselves.
     """
 

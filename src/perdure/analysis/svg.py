@@ -210,6 +210,8 @@ def _levels(plot: Plot, scale: Scale, up: _Scaled) -> str:
 
 
 def _level(step: float, unit: str) -> str:
+    if not unit:
+        return _signed(step)
     hundredths = round(100 * step, 4)
     return f"{hundredths:g} %" if unit == "%" else _signed(hundredths)
 

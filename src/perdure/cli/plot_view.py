@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from perdure.analysis.change import Change
 from perdure.analysis.difference import Difference
+from perdure.analysis.figures import MEAN
 from perdure.analysis.plot import Mark, Panel, Plot, PlotKind, Series
 from perdure.analysis.prediction import GroupFit, Prediction
 from perdure.analysis.questions import ClaimShares, QuestionShares, TickShares
 from perdure.analysis.replicates import Between
 from perdure.analysis.shares import Share
 from perdure.analysis.spread import Spread
-from perdure.cli.figures import percent, points
+from perdure.cli.figures import percent, points, signed
 
 SCENARIOS_MAX = 6
 CHOICES_MAX = 4
@@ -148,6 +149,7 @@ def _moved(
     ]
     if not choices or not measured or len(measured) > _ROWS_MAX:
         return
+    yield from _moved_means(measured, title)
     chosen = _most(choices, _reach(choices, measured))
     panels = [
         Panel(
@@ -167,6 +169,21 @@ def _moved(
         panels=tuple(panels),
         unit="points",
         note=_note(choices, chosen, [moved.between for _, moved in measured]),
+    )
+
+
+def _moved_means(rows: Sequence[tuple[str, Change | Difference]], title: str) -> Iterator[Plot]:
+    """Draw the means of a scale, where it has one: one bar for what its points say in many."""
+    found = [one for _, one in rows]
+    if any(MEAN not in one.between.spreads for one in found):
+        return
+    marks = tuple(_shift(label, one, MEAN, signed) for label, one in rows)
+    yield Plot(
+        kind=PlotKind.BARS,
+        title=f"{title}, in points of the scale",
+        panels=(Panel(title="mean", series=(Series(name="", marks=marks),)),),
+        unit="",
+        note=_note({}, (), [one.between for one in found]),
     )
 
 
@@ -251,9 +268,9 @@ def _claim(row: ClaimShares, choice: str) -> Mark:
     return _mark(row.between.spreads[choice], each, label=row.claim, pooled=pooled)
 
 
-def _shift(label: str, moved: Change | Difference, choice: str) -> Mark:
-    each = [seed.change.get(choice) for seed in moved.seeds]
-    return _mark(moved.between.spreads[choice], each, label=label, write=points)
+def _shift(label: str, moved: Change | Difference, figure: str, write: _Write = points) -> Mark:
+    each = [seed.change.get(figure) for seed in moved.seeds]
+    return _mark(moved.between.spreads[figure], each, label=label, write=write)
 
 
 def _pair(label: str, group: GroupFit, choice: str) -> Mark:

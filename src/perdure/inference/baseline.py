@@ -4,7 +4,9 @@ It is the yardstick that a language model has to beat, and it never passes for o
 every answer end by saying what it is. The rule is data; this room only carries it out.
 
 A closed question over the rule's own choices is answered with the choice of the highest utility,
-with all that are above the mean, or with all of them in order, as it asks. One over other choices,
+with all that are above the mean, or with all of them in order, as it asks. One on a scale that the
+rule lays to one of its choices is answered with a point: of five points the first where the choice
+is less probable than a fifth, the last from four fifths on. One over other choices,
 such as whether one agrees, is a reaction to the claims shown now: it turns on whether they speak
 for the choice that the persona leans to. An open question is answered with a sentence about what
 was seen and where the persona leans. A probe, a question about an attribute of the persona's own,
@@ -23,14 +25,14 @@ from collections.abc import Sequence
 
 from perdure.base.codes import code_of
 from perdure.inference.baseline_reaction import Regard, deed, form, moved, regarded, sides
-from perdure.inference.baseline_utility import Weighed, agreement, leading, weigh
+from perdure.inference.baseline_utility import Weighed, agreement, leading, probability, weigh
 from perdure.inference.baseline_vectors import vector_of
 from perdure.records.baseline_rule import BaselineRule, Reactions
 from perdure.records.facts import PersonaFacts
 from perdure.records.persona import Choice
 from perdure.records.reaction import Change
 from perdure.records.request import ChatRequest, EmbedRequest, Failure, FailureCause, Reply, Vectors
-from perdure.records.scenario import Question, QuestionType
+from perdure.records.scenario import Question, QuestionType, Scoring
 from perdure.records.usage import Usage
 
 SERVED = "baseline"
@@ -89,7 +91,9 @@ def answer(rule: BaselineRule, facts: PersonaFacts | None, seed: int) -> str | N
     lean = leading(rule, weighed.utilities)
     if facts.actions:
         return _reaction(rule, facts, weighed, lean, seed)
-    if question is not None and about_own:
+    if question is not None and question.id in rule.scales:
+        said = _point_in_words(rule, weighed, question)
+    elif question is not None and about_own:
         said = _own_in_words(lean, weighed, question)
     elif question is not None and asked:
         if not facts.shown:
@@ -110,6 +114,8 @@ def _reaction(
     question = facts.question
     if question is None or not question.choices:
         said = _summary_in_words(facts, weighed, lean)
+    elif question.id in rule.scales:
+        said = _point_in_words(rule, weighed, question)
     elif not weighed.utilities.keys().isdisjoint(choice.id for choice in question.choices):
         said = _own_in_words(lean, weighed, question)
     else:
@@ -150,6 +156,17 @@ def _own_in_words(lead: str | None, weighed: Weighed, question: Question) -> str
         said = " ".join(f"{place}. {labels[name]}" for place, name in enumerate(order, 1))
         return f"My answer: {said}. {_reasons(weighed)}"
     return _choice_in_words(lead, weighed, question.choices)
+
+
+def _point_in_words(rule: BaselineRule, weighed: Weighed, question: Question) -> str:
+    """Answer on a scale, from the first point to the last the more probable its choice is."""
+    points = question.choices
+    share = probability(weighed.utilities, rule.scales[question.id])
+    point = points[min(int(share * len(points)), len(points) - 1)]
+    if question.scoring is Scoring.SIMILARITY:
+        # All that an answer says is rated, so nothing stands there but the point.
+        return f"{point.label.rstrip('.')}."
+    return _choice_in_words(point.id, weighed, points)
 
 
 def _choice_in_words(lead: str | None, weighed: Weighed, choices: Sequence[Choice]) -> str:

@@ -36,6 +36,8 @@ def weigh(rule: BaselineRule, facts: PersonaFacts, choices: Sequence[str], seed:
         parts["nearness"] = _nearness(rule.distance, facts.attributes, choices)
     if rule.identification is not None:
         parts["identification"] = _identified(rule.identification, facts.attributes)
+    if rule.worth:
+        parts["what each has to offer"] = _worth(rule, facts, choices)
     known = {name: part for name, part in parts.items() if part is not None}
     persuaded = _persuaded(rule, facts)
     if persuaded:
@@ -58,6 +60,13 @@ def leading(rule: BaselineRule, utilities: Mapping[str, float]) -> str | None:
         if lead <= 0 or lead < rule.undecided:
             return None
     return ranked[0]
+
+
+def probability(utilities: Mapping[str, float], choice: str) -> float:
+    """Say how probable a choice is among all, by the logit of their utilities."""
+    most = max(utilities.values())
+    odds = {name: math.exp(utility - most) for name, utility in utilities.items()}
+    return odds[choice] / math.fsum(odds.values())
 
 
 def agreement(rule: BaselineRule, facts: PersonaFacts, lean: str) -> float:
@@ -96,6 +105,24 @@ def _nearness(
                 return None
             near[choice] = -term.weight * abs(own - placed)
     return near
+
+
+def _worth(
+    rule: BaselineRule, facts: PersonaFacts, choices: Iterable[str]
+) -> dict[str, float] | None:
+    """Add up what attributes make of each choice; None if one of them is missing or no number."""
+    met = tuple(dict.fromkeys((*facts.shown, *facts.remembered)))
+    total: dict[str, float] = {}
+    for choice in choices:
+        parts = []
+        for name, weight in rule.worth.get(choice, {}).items():
+            value = _number(facts.attributes.get(name))
+            if value is None:
+                return None
+            factors = (rule.factors.get(claim, {}).get(name, 1.0) for claim in met)
+            parts.append(weight * value * math.prod(factors))
+        total[choice] = math.fsum(parts)
+    return total
 
 
 def _identified(

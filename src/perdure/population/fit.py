@@ -68,11 +68,13 @@ def _unruled(study: Study, rule: BaselineRule, personas: Sequence[Persona]) -> I
                 "Ask for choices, or let a language model answer: `--model http` or `local`.",
             )
         choices = {choice.id for choice in question.choices}
-        if question.id in waves and choices and choices.isdisjoint(rule.choices):
+        knows = not choices.isdisjoint(rule.choices) or question.id in rule.scales
+        if question.id in waves and choices and not knows:
             yield Misfit(
                 f"The baseline's rule names none of the choices of the question `{question.id}`, "
                 "so that it has no answer to it in a wave.",
-                f"Name them in a term or in the claims of the rule: {', '.join(sorted(choices))}.",
+                f"Name them in a term or in the claims of the rule: {', '.join(sorted(choices))}; "
+                "a scale may be named in its `scales`.",
             )
 
 
@@ -146,7 +148,11 @@ def _of(some: Sequence[Persona], personas: Sequence[Persona]) -> str:
 def _goes_by(rule: BaselineRule) -> tuple[str, ...]:
     names = [] if rule.distance is None else [rule.distance.own, *rule.distance.placements.values()]
     names += [] if rule.identification is None else [rule.identification.attribute]
-    return tuple(dict.fromkeys(names))
+    return tuple(dict.fromkeys((*names, *_worth(rule))))
+
+
+def _worth(rule: BaselineRule) -> tuple[str, ...]:
+    return tuple(name for parts in rule.worth.values() for name in parts)
 
 
 def _is_weighed(rule: BaselineRule, persona: Persona) -> bool:
@@ -157,6 +163,8 @@ def _is_weighed(rule: BaselineRule, persona: Persona) -> bool:
         terms.append((distance.own, *distance.placements.values()))
     if identified is not None:
         terms.append((identified.attribute,))
+    if rule.worth:
+        terms.append(_worth(rule))
     known = persona.attributes
     return not terms or any(all(_is_number(known.get(one)) for one in names) for names in terms)
 

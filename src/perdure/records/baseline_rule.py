@@ -58,8 +58,12 @@ class Reactions(Record):
 
 
 class BaselineRule(Record):
-    """Utility of each choice = distance + identification + claims + noise; the highest wins.
+    """The highest utility wins: distance + identification + worth + claims + noise of a choice.
 
+    `worth` gives, per choice, what one unit of an attribute adds to it: a fare, a duration. By
+    `factors` a claim multiplies attributes for whoever has met it, such as a fare that is halved.
+    `scales` names, per question that is a scale, the choice that it asks about: the more probable
+    the rule makes that one (logit), the higher the point that is given.
     `claims` gives, per claim, what seeing it adds to each choice; who believes it less or more
     than not at all has that by a third less or more for each step. `social_proof` is how much each
     doubling of the count of people who agreed strengthens a claim. `noise` is the standard
@@ -75,6 +79,9 @@ class BaselineRule(Record):
     noise: float = 0.0
     undecided: float = 0.0
     reactions: Reactions | None = None
+    worth: dict[str, dict[str, float]] = {}
+    factors: dict[str, dict[str, float]] = {}
+    scales: dict[str, str] = {}
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -84,6 +91,7 @@ class BaselineRule(Record):
             named += self.distance.placements
         if self.identification is not None:
             named += (self.identification.low, self.identification.high)
+        named += self.worth
         for effects in self.claims.values():
             named += effects
         return tuple(dict.fromkeys(named))

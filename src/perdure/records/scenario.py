@@ -182,6 +182,11 @@ class AgentSettings(Record):
     probe_share: float = 0.0
     context_tokens_max: dict[str, int] = {}
 
+    @property
+    def chooses(self) -> bool:
+        """Whether more is kept than a prompt tells, so that what a memory means can decide."""
+        return 0 < self.memories_max < self.memories_kept
+
 
 class Header(Record):
     """Written once per world: everything that decides what the world's record may hold.

@@ -252,11 +252,15 @@ def varied_in(scenario: str) -> tuple[str, dict[str, str]]:
 def label(value: Any) -> str:
     """Name a value in a few plain characters: itself if it is a word, a number or whole numbers.
 
+    A list of one word is named as that word is.
+
     Anything else is named by the letters and digits in it and by digits of its hash.
     """
     bare = _bare(value)
     if isinstance(bare, list) and bare and all(isinstance(one, int) for one in bare):
         shown = "-".join(map(_number, bare))
+    elif isinstance(bare, list) and len(bare) == 1 and isinstance(bare[0], str):
+        shown = bare[0]
     else:
         shown = "" if isinstance(bare, list | dict) else _number(bare)
     if _PLAIN.fullmatch(shown) and len(shown) <= _LABEL_MAX:

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from perdure.records.baseline_rule import BaselineRule, Distance, Identification, Reactions
 from perdure.records.persona import Ontology
-from perdure.records.scenario import ModelPin, Question
+from perdure.records.scenario import ModelPin, Question, QuestionType
 from perdure.records.study import Endpoint, ModelSpec
 from perdure.records.usage import Price
 from perdure.study import schema
@@ -44,6 +44,8 @@ class RuleNames:
     worded: frozenset[str]
     choices: tuple[str, ...] | None
     claims: tuple[str, ...] | None
+    scales: frozenset[str]
+    questions: tuple[str, ...] | None
 
 
 def rule_names(
@@ -52,7 +54,7 @@ def rule_names(
     claims: tuple[str, ...],
     study: Section,
 ) -> RuleNames:
-    """Gather what a rule may refer to. `worded` are the attributes that are not numbers."""
+    """Gather what a rule may refer to: `worded` are attributes that are not numbers."""
     choices = [choice.id for question in questions.values() for choice in question.choices]
     return RuleNames(
         attributes=tuple(spec.name for spec in ontology.attributes)
@@ -65,6 +67,10 @@ def rule_names(
         ),
         choices=tuple(dict.fromkeys(choices)) if study.has(schema.QUESTIONS) else None,
         claims=claims if study.has(schema.BRIEF_FIELD) else None,
+        scales=frozenset(
+            name for name, question in questions.items() if question.asks_for is QuestionType.LIKERT
+        ),
+        questions=tuple(questions) if study.has(schema.QUESTIONS) else None,
     )
 
 
@@ -281,17 +287,51 @@ def _rule(section: Section, names: RuleNames) -> BaselineRule:
         _check(section, effect.line, effect.key, "claim", names.claims)
         for choice in effect.value:
             _check(section, choice.line, choice.key, "choice", names.choices)
-    return BaselineRule(
+    _check_worth(section, names)
+    rule = BaselineRule(
         distance=_distance(distance, names) if distance is not None else None,
         identification=_identification(leaning, names) if leaning is not None else None,
-        claims={
-            effect.key: {choice.key: choice.value for choice in effect.value} for effect in effects
-        },
+        claims=_by_name(effects),
         social_proof=section.get(schema.SOCIAL_PROOF),
         noise=section.get(schema.NOISE),
         undecided=section.get(schema.UNDECIDED),
         reactions=_reactions(reactions) if reactions is not None else None,
+        worth=_by_name(section.get(schema.WORTH)),
+        factors=_by_name(section.get(schema.FACTORS)),
+        scales={entry.key: entry.value for entry in section.get(schema.SCALES)},
     )
+    for entry in section.get(schema.SCALES):
+        if entry.value not in rule.choices:
+            wrong = f"The rule makes nothing of the choice {quoted(entry.value)}."
+            section.found.add(entry.line, wrong, suggestion(entry.value, rule.choices))
+    return rule
+
+
+def _by_name(
+    entries: tuple[Named[str, tuple[Named[str, float], ...]], ...],
+) -> dict[str, dict[str, float]]:
+    return {entry.key: {one.key: one.value for one in entry.value} for entry in entries}
+
+
+def _check_worth(section: Section, names: RuleNames) -> None:
+    """Refuse what `worth`, `factors` and `scales` name and the study does not have."""
+    worth, counted = section.get(schema.WORTH), set()
+    for entry in worth:
+        _check(section, entry.line, entry.key, "choice", names.choices)
+        for one in entry.value:
+            _check_number(section, one.line, one.key, names)
+            counted.add(one.key)
+    for entry in section.get(schema.FACTORS):
+        _check(section, entry.line, entry.key, "claim", names.claims)
+        for one in entry.value:
+            if one.key not in counted:
+                wrong = f"The attribute {quoted(one.key)} is not in `worth`, so its factor is none."
+                section.found.add(one.line, wrong, suggestion(one.key, sorted(counted)))
+    for scale in section.get(schema.SCALES):
+        _check(section, scale.line, scale.key, "question", names.questions)
+        if names.questions and scale.key in names.questions and scale.key not in names.scales:
+            wrong = f"The question `{scale.key}` is not a scale."
+            section.found.add(scale.line, wrong, "Write `type: likert` in the question.")
 
 
 def _reactions(section: Section) -> Reactions | None:

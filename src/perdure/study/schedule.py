@@ -63,7 +63,7 @@ class Schedule:
         """
         self._rated = _Rated(scenario, rated)
         self._agent = agent
-        self._embeds = embeds
+        self._embeds = embeds and agent.chooses
         self._turns = turns_of(scenario)
         self._reflecting = _chances(self._turns, agent.reflect_every)
         self._can_reflect = _can_reflect(self._turns, agent.reflect_every)
@@ -149,7 +149,7 @@ class Schedule:
 
     def _recalls(self, tick: int) -> bool:
         """Say whether somebody may have more memories by a tick than a prompt tells."""
-        return self._embeds and self._agent.memories_max > 0 and tick > self.ticks[0]
+        return self._embeds and tick > self.ticks[0]
 
     def _probing(self, tick: int) -> float:
         every = self._agent.probe_every

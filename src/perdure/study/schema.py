@@ -935,6 +935,29 @@ CLAIM_EFFECTS = Field(
     otherwise=(),
     default="no effect",
 )
+WORTH = Field(
+    "worth",
+    MapOf(Name(), MapOf(Name(), Number(-1000, 1000), least=1)),
+    "For each choice, what one unit of an attribute (a fare, a duration) adds to it.",
+    otherwise=(),
+    default="not used",
+)
+FACTORS = Field(
+    "factors",
+    MapOf(Name(), MapOf(Name(), Number(0, 1000), least=1), most=CLAIMS_MAX),
+    "For each claim, by what it multiplies attributes of `worth`, for whoever has met it: `0.5` "
+    "for a fare that is halved.",
+    otherwise=(),
+    default="no effect",
+)
+SCALES = Field(
+    "scales",
+    MapOf(Name(), Name()),
+    "For each question that is a scale, the choice of the rule that it asks about. The more "
+    "probable that is (logit), the higher the point: of five the first below a fifth.",
+    otherwise=(),
+    default="not used",
+)
 SOCIAL_PROOF = Field(
     "social_proof",
     Number(0, 1000),
@@ -1043,7 +1066,18 @@ REACTIONS = Field(
 )
 RULE_GROUP = Group(
     "rule",
-    (DISTANCE, IDENTIFICATION, CLAIM_EFFECTS, SOCIAL_PROOF, NOISE, UNDECIDED, REACTIONS),
+    (
+        DISTANCE,
+        IDENTIFICATION,
+        WORTH,
+        FACTORS,
+        SCALES,
+        CLAIM_EFFECTS,
+        SOCIAL_PROOF,
+        NOISE,
+        UNDECIDED,
+        REACTIONS,
+    ),
     "The declared rule by which the baseline answers: the sum of its parts, highest choice wins.",
 )
 RULE = Field(
@@ -1112,7 +1146,8 @@ MEMORIES_KEPT = Field(
     "memories_kept",
     Whole(0, 10_000),
     "Memories kept at most, for those recalled to be chosen from by what they mean. Only where a "
-    "model embeds; elsewhere none is kept that cannot be recalled.",
+    "model embeds, and unless it is no more than `memories`; elsewhere none is kept that cannot be "
+    "recalled, and no memory is embedded.",
     otherwise=50,
     default="`50`",
 )

@@ -54,7 +54,7 @@ def again(run: Path, server: MisbehavingServer, question: str = "why") -> Rescor
     spec = ModelSpec(
         pin=ModelPin(provider="http", model="test-model"),
         endpoint=Endpoint(base_url=server.base_url, retries_max=0),
-        price=Price(input_per_million=PER_TOKEN * 1_000_000, output_per_million=0),
+        price=Price(input_fresh=PER_TOKEN * 1_000_000, output=0),
     )
     return rescore(run, Wanted(question=question, anchors=load_anchors(ANCHORS_FILE), spec=spec))
 
@@ -89,9 +89,9 @@ def test_a_failing_endpoint_costs_what_was_answered_and_no_more(run: Path) -> No
 
 
 def test_the_budget_of_the_run_holds(run: Path) -> None:
-    """Where a call has no room the scoring stops; with a raised budget it goes on with what it has."""
+    """Where a call has no room scoring stops; with a raised budget it goes on with what it has."""
     with MisbehavingServer() as server:
-        change_budget(run, Budget(amount=4_000_000))
+        change_budget(run, Budget(amount=3_000_000))
         with pytest.raises(BudgetReachedError):
             again(run, server)
         some = server.calls
@@ -101,8 +101,9 @@ def test_the_budget_of_the_run_holds(run: Path) -> None:
         assert server.calls == CALLS
     assert done.scores.end.calls == CALLS
     # What was spent on scores counts for whatever comes after.
-    (told,) = commands(("budget", run, "--json"))
-    assert told.document["spent"]["money"] == done.scores.end.cost
+    (told,) = commands(("ledger", run, "--json"))
+    parts = {one["kind"]: one["amount"] for one in told.document["outside"]["parts"]}
+    assert parts == {"rescored": done.scores.end.cost}
 
 
 def test_what_has_no_scale_cannot_be_scored(run: Path) -> None:

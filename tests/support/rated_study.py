@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-ANCHORS_FILE = Path(__file__).parents[1] / "elicitation" / "data" / "train-intent-1.yaml"
+ANCHORS_FILE = Path(__file__).parents[2] / "examples" / "fares" / "anchors" / "intent-1.yaml"
 
 STUDY = """\
 perdure: 1

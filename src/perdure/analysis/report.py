@@ -157,7 +157,10 @@ class CostReport(Record):
 
 
 class Outcome(Record):
-    """The held-out outcome: its question, its choices, and for how many personas it is known."""
+    """The held-out outcome: its question, its choices, and for how many personas it is known.
+
+    It is `withheld` where the report is of an export that leaves the real values out.
+    """
 
     name: str
     question_id: str
@@ -165,6 +168,7 @@ class Outcome(Record):
     choices: dict[str, str]
     personas: int
     known: int
+    withheld: bool = False
 
 
 class Report(Record):
@@ -225,6 +229,7 @@ class _Frame(Record):
     figures: dict[str, Figures]
     everyone: tuple[str, ...]
     real: dict[str, str]
+    withheld: bool
     groups: tuple[Group, ...]
 
 
@@ -248,6 +253,7 @@ def build_report(
         figures=figures_by_question(study),
         everyone=tuple(persona.id for persona in personas),
         real=dict(source.held_out),
+        withheld=source.withheld,
         groups=groups_of(personas, spec),
     )
     scenarios = {scenario.id: scenario for scenario in study.scenarios}
@@ -290,6 +296,7 @@ def build_report(
             waved=waved,
             personas=len(frame.everyone),
             real_known=len(frame.real),
+            withheld=frame.withheld,
             questions=questions,
             changes=changes,
             readings=readings,
@@ -551,4 +558,5 @@ def _outcome(study: Study, question: Question | None, frame: _Frame) -> Outcome 
         choices={choice.id: choice.label for choice in question.choices},
         personas=len(frame.everyone),
         known=len(frame.real),
+        withheld=frame.withheld,
     )

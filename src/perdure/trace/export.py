@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from perdure.base.canonical import encode
+from perdure.base.errors import DamagedRecordError
 from perdure.records.events import Event
 from perdure.records.record import Record
 from perdure.records.registry import WorldDiverged, WorldEntry
@@ -63,8 +64,10 @@ from perdure.trace.manifest import (
 from perdure.trace.parquet_table import Columns, Row, TableWriter, write_table
 from perdure.trace.reader import RunReader, event_of
 from perdure.trace.rows import read_head
+from perdure.trace.rules import cited
 from perdure.trace.sittings import may_hold_open
 from perdure.trace.stored import Unchecked
+from perdure.trace.verify_world import missing_blob, wrong_blob
 
 
 def export(folder: Path, *, with_held_out: bool = False) -> Manifest:
@@ -177,6 +180,8 @@ class _Export:
         self._describe(turns, turn_count)
         with TableWriter(self._folder / world_file(BLOBS_NAME, name), BLOBS, about) as blobs:
             for key, data in reader.partition(name).blobs():
+                if (wrong := wrong_blob(key, data)) is not None:
+                    raise DamagedRecordError(wrong, where=name)
                 blobs.add({"sha256": key, "bytes": data}, len(data))
         self._describe(world_file(BLOBS_NAME, name), blobs.rows)
         return ExportedWorld(
@@ -190,9 +195,12 @@ class _Export:
         )
 
     def _passing(self, world_id: str, writer: TableWriter) -> Iterator[Event]:
-        run_id = self._reader.entry.run_id
+        run_id, seen = self._reader.entry.run_id, set[str]()
         for row in self._reader.rows(world_id):
             event = event_of(row, world_id)
+            wrong = missing_blob(self._reader.partition(world_id), cited(event), seen)
+            if wrong is not None:
+                raise DamagedRecordError(wrong, where=f"{world_id}:{event.seq}")
             try:
                 written = event_row(run_id, world_id, row)
             except UnicodeDecodeError as error:

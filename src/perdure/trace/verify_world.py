@@ -93,13 +93,13 @@ def _check(
         event = Event(seq=seq, tick=tick, payload=decoded, persona=persona, content=content)
         broken = tally.follow(event)
         wrong = f"The event breaks a rule: {broken}." if broken else None
-        wrong = wrong or _missing(rows, cited(event), seen)
+        wrong = wrong or missing_blob(rows, cited(event), seen)
         if wrong is not None:
             return _findings(f"{name}:{seq}", wrong)
     if known.log is not None:
         reader.check_witness(name, walker.head)
     wrong = (
-        _wrong_blob(rows)
+        next((wrong for key, data in rows.blobs() if (wrong := wrong_blob(key, data))), None)
         or _wrong_log(reader, log_head, known.log)
         or _wrong_rungs(reader, name, tally.rungs, known)
         or _wrong_outcome(known, walker.head, tally)
@@ -131,7 +131,8 @@ def _wrongly_absent(known: Known) -> str | None:
     return MISSING
 
 
-def _missing(rows: WorldRows, names: tuple[str, ...], seen: set[str]) -> str | None:
+def missing_blob(rows: WorldRows, names: tuple[str, ...], seen: set[str]) -> str | None:
+    """Say which of the blobs that an event cites is missing; `seen` is kept between events."""
     for name in names:
         if name in seen:
             continue
@@ -147,12 +148,12 @@ def _is_hash(name: str) -> bool:
     return bool(re.fullmatch(r"[0-9a-f]{64}", name))
 
 
-def _wrong_blob(rows: WorldRows) -> str | None:
-    for key, data in rows.blobs():
-        if not isinstance(data, bytes) or sha256(data) != key:
-            shown = key.hex() if isinstance(key, bytes) else repr(key)
-            return f"The blob {shown} does not match its hash."
-    return None
+def wrong_blob(key: object, data: object) -> str | None:
+    """Say that stored bytes do not match the hash that they are kept under."""
+    if isinstance(data, bytes) and sha256(data) == key:
+        return None
+    shown = key.hex() if isinstance(key, bytes) else repr(key)
+    return f"The blob {shown} does not match its hash."
 
 
 def _wrong_log(

@@ -1,11 +1,12 @@
 """Reading a long record: `report`, `report --to x.html` and `export` of it, and both on the export.
 
-    python -m benchmarks.report [--events 500000] [--personas 500] [--parts 10]
+    python -m benchmarks.report [--events 500000] [--personas 500] [--parts 10] [--channels]
 
-Two real runs (the persona agent, waves and exposures, the baseline model, its calls journaled) of the
-same people are made, one with so many events and one with a tenth of them: it has fewer ticks. Then
-each command is run on both, in a process of its own. Prints its seconds, the most memory that it
-ever had, and the memory of the long record as a ratio to that of the short one.
+Two real runs (the persona agent, waves and exposures, the baseline model, its calls journaled) of
+the same people are made, one with about so many events and one with a tenth of them: it has fewer
+ticks. With `--channels` they meet in a feed, a forum and by word of mouth, and publish what others
+then see. Each command is run on both, in a process of its own. Prints its seconds, the most memory
+that it ever had, and the memory of the long record as a ratio to that of the short one.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks import channels
 from benchmarks.resume import EVENTS_PER_TURN, config, write_study
 
 GROWTH_MAX = 1.25
+_CHANNEL_EVENTS = 13.5  # for each persona and tick, in a world with all channels
 MIB = 1024 * 1024
 
 _IDLE = ("nothing: the program started", ("--version",))
@@ -69,15 +72,20 @@ def command(folder: Path, *words: str) -> Took:
     return Took(time.perf_counter() - began, usage.ru_maxrss * 1024)
 
 
-def measure(folder: Path, personas: int, events: int) -> dict[str, Took]:
+def measure(folder: Path, personas: int, events: int, *, social: bool) -> dict[str, Took]:
     """Make a run of about so many events in a folder, and run every command on it."""
     folder.mkdir()
-    write_study(folder, personas, max(2, events // (EVENTS_PER_TURN * personas)))
+    if social:
+        ticks = max(2, int(events / (_CHANNEL_EVENTS * personas)))
+        channels.write_study(folder, personas, ticks, embed=False)
+    else:
+        write_study(folder, personas, max(2, events // (EVENTS_PER_TURN * personas)))
     words = [sys.executable, "-m", "benchmarks.report", "--make", str(folder)]
     began = time.perf_counter()
     subprocess.run(words, check=True)
     (partition,) = (folder / "run" / "worlds").glob("*.db")
-    last = f"{partition.stem}:{events // 2}"
+    exact = _events_of(partition)
+    last = f"{partition.stem}:{exact // 2}"
     made = time.perf_counter() - began
     found = {
         name: command(folder, *(word.format(last=last) for word in told))
@@ -85,10 +93,19 @@ def measure(folder: Path, personas: int, events: int) -> dict[str, Took]:
     }
     size = sum(path.stat().st_size for path in (folder / "run/export").rglob("*") if path.is_file())
     print(
-        f"about {events:,} events: made in {made:.0f} s, {partition.stat().st_size / MIB:,.0f} MiB,"
+        f"{exact:,} events: made in {made:.0f} s, {partition.stat().st_size / MIB:,.0f} MiB,"
         f" exported {size / MIB:,.0f} MiB"
     )
     return found
+
+
+def _events_of(partition: Path) -> int:
+    import apsw  # noqa: PLC0415 - only this part pays for it
+
+    connection = apsw.Connection(str(partition), flags=apsw.SQLITE_OPEN_READONLY)
+    count = sum(1 for _ in connection.execute("SELECT seq FROM events"))
+    connection.close()
+    return count
 
 
 def main() -> None:
@@ -97,14 +114,16 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=500_000)
     parser.add_argument("--personas", type=int, default=500)
     parser.add_argument("--parts", type=int, default=10)
+    parser.add_argument("--channels", action="store_true")
     parser.add_argument("--make", type=Path, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.make:
         make(asked.make)
         return
     with tempfile.TemporaryDirectory(dir=os.environ.get("BENCH_DIR")) as name:
-        short = measure(Path(name) / "short", asked.personas, asked.events // asked.parts)
-        long = measure(Path(name) / "long", asked.personas, asked.events)
+        few, social = asked.events // asked.parts, asked.channels
+        short = measure(Path(name) / "short", asked.personas, few, social=social)
+        long = measure(Path(name) / "long", asked.personas, asked.events, social=social)
     print(f"  {'':<38}{'seconds':>16}{'peak MiB':>18}{'long / short':>14}")
     for what, one in short.items():
         other = long[what]

@@ -295,7 +295,7 @@ def test_the_manifest_names_every_file(exported: tuple[Path, Manifest]) -> None:
         table = path.partition("/")[0].removesuffix(".parquet")
         rows[table] = rows.get(table, 0) + file.rows
     people = len(PERSONAS)
-    assert (rows["turns"], rows["events"], rows["blobs"]) == (18, 130, 8)
+    assert (rows["turns"], rows["events"], rows["blobs"]) == (18, 130, 20)
     assert (rows["personas"], rows["people"], rows["worlds"], rows["run"]) == (people, people, 2, 1)
 
 

@@ -38,6 +38,8 @@ bench:
     {{uv}} run --all-extras python -m benchmarks.cells
     {{uv}} run --all-extras python -m benchmarks.population
     {{uv}} run --all-extras python -m benchmarks.channels
+    {{uv}} run --all-extras python -m benchmarks.report
+    {{uv}} run --all-extras python -m benchmarks.report --channels --personas 200 --events 300000
 
 # The pages and their examples against the code
 docs:

@@ -55,6 +55,7 @@ class SimulatedStudy:
 
     journal: tuple[OpenTick, ...] | None = None
     journal_fault = ""
+    withheld = False
 
     def __init__(self, number: int, *, effect: float, personas: int, seeds: int) -> None:
         """Draw the people and the shifts of the seeds of this study."""

@@ -340,7 +340,7 @@ def test_what_moved_alone_is_named_alone(folder: Path, what: str) -> None:
     assert exported.status == verified.status == EXIT_DONE
     assert names(json.loads((target / "manifest.json").read_text())["forced"]) == [[case.name]]
     files = [path for path in target.rglob("*.parquet") if path.is_file()]
-    assert len(files) == 9
+    assert len(files) == 17
     for file in files:
         about = json.loads(pq.read_schema(file).metadata[b"perdure"])
         assert names(about["forced"]) == [[case.name]]

@@ -36,9 +36,10 @@ from perdure.trace import guard, partition_file
 from perdure.trace.decoding import decode
 from perdure.trace.opening import open_reader
 from perdure.trace.partition_file import PartitionFile
-from perdure.trace.rows import read_head, read_header, read_rows
+from perdure.trace.rows import read_head, read_header
 from perdure.trace.schema import PARTITION
 from perdure.trace.sealing import seal
+from perdure.trace.sql_rows import SqlWorld
 from perdure.trace.walk import Walker, walked
 
 _ACK = struct.Struct("<q64s")
@@ -258,10 +259,11 @@ def _read(place: Path, left: Outcome) -> None:
     """Read what is left before anybody has mended it: every acknowledged event must be there."""
     database = open_reader(place / NAME, PARTITION)
     try:
-        stored, _ = read_head(database)
-        walker = Walker(Path(NAME).stem, read_header(database))
-        rows = walked(walker, read_rows(database, stored.seq), stored, None)
-        seen = {seq: chain.hex() for seq, *_, chain in rows}
+        rows = SqlWorld(database)
+        stored, _ = read_head(rows)
+        walker = Walker(Path(NAME).stem, read_header(rows))
+        found = walked(walker, rows.rows(stored.seq), stored, None)
+        seen = {seq: chain.hex() for seq, *_, chain in found}
     finally:
         database.close()
     for seq, chain in left.acked:

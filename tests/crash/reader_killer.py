@@ -34,9 +34,10 @@ from perdure.trace.opening import open_reader
 from perdure.trace.partition_file import PartitionFile
 from perdure.trace.registry_file import REGISTRY_NAME, RegistryFile
 from perdure.trace.registry_rows import read_entry, read_worlds
-from perdure.trace.rows import read_head, read_header, read_rows
+from perdure.trace.rows import read_head, read_header
 from perdure.trace.run_log import read_log
 from perdure.trace.schema import PARTITION, REGISTRY
+from perdure.trace.sql_rows import SqlRegistry, SqlWorld
 from perdure.trace.walk import Walker, walked
 
 Ended = PartitionFile | RegistryFile | JournalFile
@@ -63,9 +64,10 @@ def read_partition(folder: Path) -> object:
     """Read all of a partition as a reader does, checked."""
     database = open_reader(folder / NAME, PARTITION)
     try:
-        stored, _ = read_head(database)
-        walker = Walker(WORLDS[0], read_header(database))
-        return list(walked(walker, read_rows(database, stored.seq), stored, None))
+        rows = SqlWorld(database)
+        stored, _ = read_head(rows)
+        walker = Walker(WORLDS[0], read_header(rows))
+        return list(walked(walker, rows.rows(stored.seq), stored, None))
     finally:
         database.close()
 
@@ -87,8 +89,9 @@ def read_registry(folder: Path) -> object:
     """Read the log of a registry, without what its successors added."""
     database = open_reader(folder / REGISTRY_NAME, REGISTRY)
     try:
-        payload, found = read_entry(database)
-        return found, read_worlds(database), read_log(database, payload)[:2]
+        rows = SqlRegistry(database)
+        payload, found = read_entry(rows)
+        return found, read_worlds(rows), read_log(rows, payload)[:2]
     finally:
         database.close()
 

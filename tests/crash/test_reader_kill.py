@@ -17,7 +17,8 @@ from tests.support.runs import WORLDS
 from perdure.base.errors import DamagedRecordError, StorageError
 from perdure.trace import copying, opening
 from perdure.trace.database import Database
-from perdure.trace.rows import read_head, read_header, read_rows
+from perdure.trace.rows import read_head, read_header
+from perdure.trace.sql_rows import SqlWorld
 from perdure.trace.walk import Walker, walked
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -91,9 +92,10 @@ def copy_under_way(path: Path, log: Path, *, copies: int = COPIES) -> tuple[int,
             if connection is None:
                 continue
             database = Database(connection, path)
-            stored, _ = read_head(database)
-            walker = Walker(WORLDS[0], read_header(database))
-            for _ in walked(walker, read_rows(database, stored.seq), stored, None):
+            rows = SqlWorld(database)
+            stored, _ = read_head(rows)
+            walker = Walker(WORLDS[0], read_header(rows))
+            for _ in walked(walker, rows.rows(stored.seq), stored, None):
                 pass
             database.close()
         except (DamagedRecordError, StorageError, apsw.Error):

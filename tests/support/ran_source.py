@@ -27,6 +27,7 @@ class RanSource:
         self.log: tuple[LogPayload, ...] = tuple(row.payload for row in ran.run.log)
         self.journal: tuple[OpenTick, ...] | None = None
         self.journal_fault = ""
+        self.withheld = False
         self.outcomes: dict[str, WorldOutcome] = {
             name: one for name, one in ran.run.outcomes.items() if one is not None
         }

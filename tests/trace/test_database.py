@@ -18,6 +18,7 @@ from perdure.trace.opening import open_new, open_reader
 from perdure.trace.partition_file import PartitionFile
 from perdure.trace.rows import read_head, read_header
 from perdure.trace.schema import PARTITION
+from perdure.trace.sql_rows import SqlWorld
 
 PATH = Path("/run/world.db")
 NAME = f"{WORLDS[0]}.db"
@@ -190,7 +191,7 @@ def test_single_rows_are_checked(tmp_path: Path, statement: str) -> None:
     connection.execute(statement)
     database = Database(connection, tmp_path / NAME)
     with pytest.raises(DamagedRecordError):
-        read_header(database) if "header" in statement else read_head(database)
+        read_header(SqlWorld(database)) if "header" in statement else read_head(SqlWorld(database))
     database.close()
 
 

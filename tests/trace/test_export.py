@@ -33,16 +33,17 @@ from perdure.records.persona import AttributeSpec, Persona
 from perdure.records.reaction import Change, Reaction, Rejection
 from perdure.records.usage import CostSource, Usage
 from perdure.trace import export as export_module
-from perdure.trace import export_tables
-from perdure.trace.export import Manifest, export
+from perdure.trace import parquet_table
+from perdure.trace.export import export
 from perdure.trace.export_rows import _paid, turn_rows
 from perdure.trace.export_tables import (
     TURNS,
     persona_columns,
     persona_rows,
     tie_rows,
-    write_table,
 )
+from perdure.trace.manifest import Manifest
+from perdure.trace.parquet_table import write_table
 from perdure.trace.partition_file import PartitionFile
 from perdure.trace.sealing import first_head
 
@@ -289,7 +290,13 @@ def test_the_manifest_names_every_file(exported: tuple[Path, Manifest]) -> None:
     assert said["worlds"][0]["digest"] == manifest.worlds[0].digest
     files = {str(path.relative_to(folder)) for path in folder.rglob("*.parquet") if path.is_file()}
     assert files == set(manifest.files) == set(said["files"])
-    assert sum(file.rows for file in manifest.files.values()) == 18 + 130 + len(PERSONAS)
+    rows: dict[str, int] = {}
+    for path, file in manifest.files.items():
+        table = path.partition("/")[0].removesuffix(".parquet")
+        rows[table] = rows.get(table, 0) + file.rows
+    people = len(PERSONAS)
+    assert (rows["turns"], rows["events"], rows["blobs"]) == (18, 130, 20)
+    assert (rows["personas"], rows["people"], rows["worlds"], rows["run"]) == (people, people, 2, 1)
 
 
 def test_the_same_record_makes_the_same_bytes(tmp_path: Path) -> None:
@@ -346,7 +353,7 @@ def test_a_failed_write_is_ours(
 
 def test_rows_are_written_in_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """P11: memory does not grow with the record: rows are written a group at a time."""
-    monkeypatch.setattr(export_tables, "_ROWS_PER_GROUP", 4)
+    monkeypatch.setattr(parquet_table, "_ROWS_PER_GROUP", 4)
     make_run(tmp_path)
     export(tmp_path)
     file = pq.ParquetFile(tmp_path / "export" / "events.parquet" / f"{FIRST}.parquet")

@@ -7,7 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from perdure.trace.export_tables import EVENTS, HELD_OUT, PERSONA, TIES, TURNS, TYPES, Columns
+from perdure.trace.export_tables import (
+    BLOBS,
+    EVENTS,
+    HELD_OUT,
+    LOG,
+    OPEN,
+    PEOPLE,
+    PERSONA,
+    RUN,
+    TIES,
+    TURNS,
+    WORLDS,
+)
+from perdure.trace.parquet_table import TYPES, Columns
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "export.md"
 TABLES = {
@@ -16,6 +29,12 @@ TABLES = {
     "personas": (PERSONA,),
     "ties": TIES,
     "held_out": HELD_OUT,
+    "run": RUN,
+    "log": LOG,
+    "worlds": WORLDS,
+    "people": PEOPLE,
+    "open": OPEN,
+    "blobs": BLOBS,
 }
 
 

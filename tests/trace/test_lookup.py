@@ -12,8 +12,10 @@ from tests.support.runs import WORLDS, make_run
 from perdure.base.errors import DamagedRecordError
 from perdure.records.events import KIND_OF, Event
 from perdure.trace import lookup as lookups
-from perdure.trace.lookup import Lookup, Span, Wanted
+from perdure.trace.folder_store import FolderStore
+from perdure.trace.lookup import Lookup
 from perdure.trace.reader import RunReader
+from perdure.trace.wanted import Span, Wanted
 
 WORLD = WORLDS[0]
 
@@ -39,9 +41,15 @@ def looking(reader: RunReader) -> tuple[Lookup, list[Event]]:
     return found, list(reader.events(WORLD))
 
 
+def folder_of(reader: RunReader) -> Path:
+    """Give the run's folder."""
+    assert isinstance(reader.store, FolderStore)
+    return reader.store.folder
+
+
 def edit(reader: RunReader, statement: str) -> None:
     """Change the first world's record behind the store's back."""
-    connection = apsw.Connection(str(reader.folder / "worlds" / f"{WORLD}.db"))
+    connection = apsw.Connection(str(folder_of(reader) / "worlds" / f"{WORLD}.db"))
     connection.execute(statement)
     assert connection.total_changes() > 0
     connection.close()

@@ -18,6 +18,7 @@ from perdure.trace.partition import PartitionWriter
 from perdure.trace.partition_file import PartitionFile
 from perdure.trace.rows import read_head
 from perdure.trace.schema import PARTITION
+from perdure.trace.sql_rows import SqlWorld
 
 NAME = f"{WORLDS[0]}.db"
 
@@ -77,7 +78,7 @@ def test_the_run_log_is_witnessed(path: Path) -> None:
     seen = LogHead(seq=4, chain="ab" * 32)
     head = partition.append(small_batch(partition.head), epoch=1, log_head=seen)
     reader = open_reader(path, PARTITION)
-    assert read_head(reader) == (head, seen)
+    assert read_head(SqlWorld(reader)) == (head, seen)
     reader.close()
     partition.close()
 

@@ -14,6 +14,7 @@ from tests.support.runs import NO_LOG, WORLDS, full_batch, header, make_run
 from perdure.base.errors import DamagedRecordError
 from perdure.records.events import KIND_OF, Head, Turn
 from perdure.records.registry import RunClosed, RunOpened, WorldState
+from perdure.trace.folder_store import FolderStore
 from perdure.trace.partition_file import PartitionFile
 from perdure.trace.reader import RunReader
 from perdure.trace.verify import verify
@@ -118,7 +119,8 @@ def test_many_worlds_are_read_with_few_open_files(tmp_path: Path) -> None:
             name = f"{place + 16:012x}"
             PartitionFile.create(tmp_path / "worlds" / f"{name}.db", header(name), 1).close()
             reader.partition(name)
-        assert len(reader._partitions) == 8
+        assert isinstance(reader.store, FolderStore)
+        assert len(reader.store._worlds) == 8
 
 
 @pytest.mark.parametrize(

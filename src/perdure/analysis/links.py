@@ -29,7 +29,8 @@ from perdure.records.events import (
 from perdure.records.record import Record
 from perdure.records.registry import LOG_KIND_OF, RungLifted, RungTaken
 from perdure.records.request import WORLD_JOB
-from perdure.trace.lookup import Lookup, Span, Wanted
+from perdure.trace.lookup import Lookup
+from perdure.trace.wanted import Span, Wanted
 
 CITING_MAX = 20
 

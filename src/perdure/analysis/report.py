@@ -159,7 +159,10 @@ class CostReport(Record):
 
 
 class Outcome(Record):
-    """The held-out outcome: its question, its choices, and for how many personas it is known."""
+    """The held-out outcome: its question, its choices, and for how many personas it is known.
+
+    It is `withheld` where the report is of an export that leaves the real values out.
+    """
 
     name: str
     question_id: str
@@ -167,6 +170,7 @@ class Outcome(Record):
     choices: dict[str, str]
     personas: int
     known: int
+    withheld: bool = False
 
 
 class Report(Record):
@@ -228,6 +232,7 @@ class _Frame(Record):
     figures: dict[str, Figures]
     everyone: tuple[str, ...]
     real: dict[str, str]
+    withheld: bool
     groups: tuple[Group, ...]
 
 
@@ -257,6 +262,7 @@ def build_report(
         figures=figures_by_question(study),
         everyone=tuple(persona.id for persona in personas),
         real=dict(source.held_out),
+        withheld=source.withheld,
         groups=groups_of(personas, spec),
     )
     scenarios = {scenario.id: scenario for scenario in study.scenarios}
@@ -299,6 +305,7 @@ def build_report(
             waved=waved,
             personas=len(frame.everyone),
             real_known=len(frame.real),
+            withheld=frame.withheld,
             questions=questions,
             changes=changes,
             readings=readings,
@@ -561,4 +568,5 @@ def _outcome(study: Study, question: Question | None, frame: _Frame) -> Outcome 
         choices={choice.id: choice.label for choice in question.choices},
         personas=len(frame.everyone),
         known=len(frame.real),
+        withheld=frame.withheld,
     )

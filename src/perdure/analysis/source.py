@@ -13,7 +13,10 @@ from perdure.records.registry import LogPayload, RunEntry, WorldEntry, WorldOutc
 
 
 class RecordSource(Protocol):
-    """A run's record, read-only: `RunReader` is one. Worlds are in the order of the run's cells."""
+    """A run's record, read-only: `RunReader` is one, of a run's folder or of an export.
+
+    Worlds are in the order of the run's cells.
+    """
 
     @property
     def entry(self) -> RunEntry:
@@ -58,6 +61,11 @@ class RecordSource(Protocol):
     @property
     def held_out(self) -> Mapping[str, str]:
         """The known held-out choice of each persona; one without a value is absent."""
+        ...
+
+    @property
+    def withheld(self) -> bool:
+        """Whether there are held-out values that were left out of this copy of the record."""
         ...
 
     def events(self, world_id: str, kinds: Collection[str] | None = None) -> Iterator[Event]:

@@ -13,6 +13,8 @@ from perdure.analysis.reading import WorldReading
 from perdure.records.graph import GraphReport
 from perdure.records.record import Record
 
+WITHHELD = "the real values were left out of this export"
+
 
 class Gap(Record):
     """One thing that was not measured: `count` of `of`, which is 0 where there is no whole.
@@ -32,6 +34,7 @@ def gaps(
     waved: Sequence[str],
     personas: int,
     real_known: int,
+    withheld: bool,
     questions: Sequence[QuestionShares],
     changes: Sequence[Change],
     readings: Sequence[WorldReading],
@@ -51,7 +54,7 @@ def gaps(
     if waved and not waves:
         found.append(Gap(what="prediction", why="no wave has closed yet", count=0, of=0))
     if outcome and real_known < personas:
-        why = "no held-out value for this persona"
+        why = WITHHELD if withheld else "no held-out value for this persona"
         found.append(Gap(what="real value", why=why, count=personas - real_known, of=personas))
     for part, row in waves:
         found.extend(_answer_gaps(row, part.id if len(waved) > 1 else ""))

@@ -51,7 +51,8 @@ from perdure.records.persona import Ontology, Persona
 from perdure.records.presentation import Plan, Presentation, Stimulus
 from perdure.records.scenario import Header, Question
 from perdure.study.telling import in_words
-from perdure.trace.lookup import Lookup, Span, Wanted
+from perdure.trace.lookup import Lookup
+from perdure.trace.wanted import Span, Wanted
 
 _PUBLISHED = KIND_OF[StimulusPublished]
 _BELIEFS = KIND_OF[BeliefsHeld]

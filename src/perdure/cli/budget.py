@@ -62,7 +62,7 @@ def budget(
     """
     from perdure.cli.budget_view import budget_parts  # noqa: PLC0415 - heavy
     from perdure.cli.output import show, write_json  # noqa: PLC0415 - heavy
-    from perdure.cli.record import opened  # noqa: PLC0415 - heavy
+    from perdure.cli.record import opened, require_run  # noqa: PLC0415 - heavy
     from perdure.records.registry import WorldState  # noqa: PLC0415 - heavy
     from perdure.runner.ledger import spent_in, spent_outside  # noqa: PLC0415 - heavy
     from perdure.runner.rebudget import budget_of, change_budget  # noqa: PLC0415 - heavy
@@ -75,6 +75,7 @@ def budget(
         spent = sum(map(spent_in, outcomes), spent_outside(record.log))
     after = rebudgeted(before, given)
     if after != before:
+        require_run(folder)
         change_budget(folder, after)
     if json:
         write_json({"before": before, "budget": after, "changed": after != before})

@@ -13,7 +13,7 @@ from perdure.cli.command import PlainCommand
 
 if TYPE_CHECKING:
     from perdure.analysis.document import Block
-    from perdure.trace.export import Manifest
+    from perdure.trace.manifest import Manifest
 
 HELP = """\
 Export a run's record as Parquet, one row per turn, with a manifest of digests.
@@ -55,8 +55,8 @@ def export(folder: RunFolder, *, with_held_out: WithHeldOut = False, json: Json 
     """
     from perdure.cli.output import show, write_json  # noqa: PLC0415 - heavy
     from perdure.cli.record import require_run  # noqa: PLC0415 - heavy
-    from perdure.trace.export import EXPORT_NAME, MANIFEST_NAME  # noqa: PLC0415 - heavy
     from perdure.trace.export import export as write_export  # noqa: PLC0415 - heavy
+    from perdure.trace.manifest import EXPORT_NAME, MANIFEST_NAME  # noqa: PLC0415 - heavy
 
     require_run(folder)
     manifest = write_export(folder, with_held_out=with_held_out)

@@ -131,11 +131,12 @@ def _served(use: ModelUse) -> str:
 def _outcome(report: Report, outcome: Outcome) -> Iterator[Block]:
     yield heading(f"Held-out outcome: {outcome.name}")
     yield paragraph(outcome.question, indent=2)
-    yield paragraph(
-        f"Known for {count(outcome.known)} of {count(outcome.personas)} "
-        "personas. Shares below are of scored answers; beside each stands the real one.",
-        indent=2,
-    )
+    known = f"Known for {count(outcome.known)} of {count(outcome.personas)} personas."
+    beside = "beside each stands the real one"
+    if outcome.withheld:
+        known = "The real values were left out of this export; --with-held-out writes them too."
+        beside = "there is no real one to stand beside them"
+    yield paragraph(f"{known} Shares below are of scored answers; {beside}.", indent=2)
     ticks: dict[str, list[int]] = defaultdict(list)
     for prediction in report.predictions:
         ticks[prediction.scenario].append(prediction.tick)

@@ -67,11 +67,12 @@ def resume(
         MovedError: what decides the run moved since it began.
 
     """
-    from perdure.cli.record import opened  # noqa: PLC0415 - heavy
+    from perdure.cli.record import opened, require_run  # noqa: PLC0415 - heavy
     from perdure.runner.config import study_file_of  # noqa: PLC0415 - heavy
     from perdure.study import Overrides  # noqa: PLC0415 - heavy
     from perdure.trace.forced import flags_in_force  # noqa: PLC0415 - heavy
 
+    require_run(folder)
     with opened(folder) as record:
         entry, flags = record.entry, flags_in_force(record.entry, record.log)
     path = study or study_file_of(entry, folder)

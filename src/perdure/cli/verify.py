@@ -38,15 +38,15 @@ def verify(folder: RunFolder, *, json: Json = False) -> int:
     """Check a run's record; the exit status says whether it is sound.
 
     Raises:
-        UsageError: the folder holds no run.
+        UsageError: the folder holds neither a run nor an export of one.
 
     """
     from perdure.cli.output import show, write_json  # noqa: PLC0415 - heavy
-    from perdure.cli.record import require_run  # noqa: PLC0415 - heavy
+    from perdure.cli.record import require_record  # noqa: PLC0415 - heavy
     from perdure.trace.lock import is_held  # noqa: PLC0415 - heavy
     from perdure.trace.verify import verify as check  # noqa: PLC0415 - heavy
 
-    require_run(folder)
+    require_record(folder)
     held = is_held(folder)
     report = check(folder)
     if json:

@@ -34,7 +34,8 @@ from perdure.runner.carried import Carried
 from perdure.runner.difference import Differing, differing
 from perdure.runner.past import past_ticks
 from perdure.study.identity import header_as
-from perdure.trace.lookup import Lookup, Span, Wanted
+from perdure.trace.lookup import Lookup
+from perdure.trace.wanted import Span, Wanted
 
 _OURS = AgentSettings().agent
 _STEPS = tuple(KIND_OF[kind] for kind in (StimulusPublished, TickClosed))

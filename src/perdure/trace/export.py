@@ -1,4 +1,4 @@
-"""Exporting a run as Parquet: typed columns, one row per turn, and a manifest of digests.
+"""Exporting a run as Parquet: all of its record, and tables for analysis beside it.
 
 What is exported has been checked on the way, events and registry alike. The files are written to a
 temporary folder that then takes the place of an earlier export, so there is never a half of one.
@@ -8,93 +8,72 @@ could be fed to a model, or published, by mistake.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from perdure.base.canonical import encode
-from perdure.records.comparability import Comparability
-from perdure.records.events import Event, Head
-from perdure.records.people import People
+from perdure.base.errors import DamagedRecordError
+from perdure.records.events import Event
 from perdure.records.record import Record
 from perdure.records.registry import WorldDiverged, WorldEntry
 from perdure.trace.comparability import comparability
-from perdure.trace.export_rows import event_rows, turn_rows
+from perdure.trace.derived import Derived
+from perdure.trace.export_rows import event_row, turn_rows
+from perdure.trace.export_store import describe
 from perdure.trace.export_tables import (
+    BLOBS,
     EVENTS,
     HELD_OUT,
-    TIES,
+    LOG,
+    OPEN,
+    PEOPLE,
+    RUN,
     TURNS,
+    WORLDS,
     held_out_rows,
-    persona_columns,
-    persona_rows,
-    tie_rows,
-    write_table,
+    log_rows,
+    open_rows,
+    people_rows,
+    world_rows,
 )
-from perdure.trace.failures import translate_os
+from perdure.trace.failures import translate_os, undecodable
 from perdure.trace.files import sync_folder
+from perdure.trace.folder_store import FolderStore
 from perdure.trace.forced import ForceMark, Marks, marks, marks_of
-from perdure.trace.reader import RunReader
-from perdure.trace.verify_claims import asked
-
-EXPORT_NAME = "export"
-MANIFEST_NAME = "manifest.json"
-HELD_OUT_NAME = "held_out.parquet"
-TIES_NAME = "ties.parquet"
-EXPORT_FORMAT = 1
-
-_CHUNK_BYTES = 1 << 20
-
-
-class ExportedWorld(Record):
-    """A world as exported: where its record ends, and its rows.
-
-    `tick` is its last tick; it is asked to go up to the tick `horizon` - 1.
-    """
-
-    world_id: str
-    tick: int
-    horizon: int
-    chain: str
-    digest: str
-    events: int
-    turns: int
-
-
-class ExportedFile(Record):
-    """A file of an export: its rows, its size and its hash."""
-
-    rows: int
-    bytes: int
-    sha256: str
-
-
-class Manifest(Record):
-    """What an export holds, and of which record it is. `files` is by path in the folder.
-
-    It is `finished` if every world of the run is there up to its horizon.
-    `hashes` are those of the inputs as first asked; `forced` and `diverged` mark a run that was
-    forced past something that moved. `comparability` says which worlds ran alike.
-    """
-
-    format: int
-    run_id: str
-    finished: bool
-    hashes: dict[str, str]
-    forced: tuple[ForceMark, ...]
-    diverged: tuple[WorldDiverged, ...]
-    worlds: tuple[ExportedWorld, ...]
-    files: dict[str, ExportedFile]
-    comparability: Comparability = Comparability()
+from perdure.trace.frozen import freeze
+from perdure.trace.manifest import (
+    BLOBS_NAME,
+    EVENTS_NAME,
+    EXPORT_FORMAT,
+    EXPORT_NAME,
+    HELD_OUT_NAME,
+    LOG_NAME,
+    MANIFEST_NAME,
+    OPEN_NAME,
+    PEOPLE_NAME,
+    RUN_NAME,
+    TURNS_NAME,
+    WORLDS_NAME,
+    ExportedFile,
+    ExportedWorld,
+    Manifest,
+    world_file,
+)
+from perdure.trace.parquet_table import Columns, Row, TableWriter, write_table
+from perdure.trace.reader import RunReader, event_of
+from perdure.trace.rows import read_head
+from perdure.trace.rules import cited
+from perdure.trace.sittings import may_hold_open
+from perdure.trace.stored import Unchecked
+from perdure.trace.verify_world import missing_blob, wrong_blob
 
 
 def export(folder: Path, *, with_held_out: bool = False) -> Manifest:
     """Export a run into `export/` in its folder. Worlds that have not started have no files.
 
-    Of a run that goes on meanwhile, each world is exported as it stood when it was come to.
+    A run that goes on meanwhile is exported as of one moment.
 
     The real values that the study holds out are written only `with_held_out`, in a file of their
     own.
@@ -110,9 +89,13 @@ def export(folder: Path, *, with_held_out: bool = False) -> Manifest:
     try:
         shutil.rmtree(unborn, ignore_errors=True)
         unborn.mkdir()
-        with RunReader.open(folder) as reader:
+        store = FolderStore.open(folder)
+        try:
+            reader = freeze(store)
             reader.check_registry()
-            manifest = _write(reader, unborn, with_held_out=with_held_out)
+            manifest = _Export(reader, unborn).write(with_held_out=with_held_out)
+        finally:
+            store.close()
         (unborn / MANIFEST_NAME).write_bytes(encode(manifest) + b"\n")
         _sync(unborn)
         _replace(unborn, final)
@@ -132,98 +115,115 @@ class _About(Record):
     diverged: tuple[WorldDiverged, ...]
 
 
+class _Export:
+    """Writes the files of an export, one after the other."""
+
+    def __init__(self, reader: RunReader, folder: Path) -> None:
+        self._reader = reader
+        self._folder = folder
+        self._marked = marks(reader.log)
+        self._about = _about(reader, self._marked)
+        self._files: dict[str, ExportedFile] = {}
+
+    def write(self, *, with_held_out: bool) -> Manifest:
+        """Write all files but the manifest, and give that."""
+        reader, registry = self._reader, self._reader.store.registry
+        entry = {"run": reader.entry.run_id, "entry": reader.entry_bytes.decode()}
+        self._table(RUN_NAME, RUN, iter((entry,)))
+        self._table(LOG_NAME, LOG, log_rows(registry.log()))
+        self._people(with_held_out=with_held_out)
+        for name in (TURNS_NAME, EVENTS_NAME, BLOBS_NAME):
+            (self._folder / name).mkdir()
+        recorded = reader.store.recorded()
+        worlds = tuple(self._world(world) for world in reader.worlds if world.world_id in recorded)
+        with TableWriter(self._folder / WORLDS_NAME, WORLDS, self._about) as writer:
+            for row in world_rows(registry.worlds(), self._begun):
+                writer.add(row, len(row["header"] or ""))
+        self._describe(WORLDS_NAME, writer.rows)
+        ticks = reader.journal
+        if ticks is not None and may_hold_open(reader.log):
+            self._table(OPEN_NAME, OPEN, open_rows(ticks))
+        return Manifest(
+            format=EXPORT_FORMAT,
+            run_id=reader.entry.run_id,
+            finished=len(worlds) == len(reader.worlds)
+            and all(world.tick == world.horizon - 1 for world in worlds),
+            hashes=reader.entry.hashes,
+            forced=self._marked.forced,
+            diverged=self._marked.diverged,
+            worlds=worlds,
+            files=dict(sorted(self._files.items())),
+            comparability=comparability(reader.worlds, reader.outcomes),
+            journal_fault=reader.journal_fault,
+        )
+
+    def _people(self, *, with_held_out: bool) -> None:
+        reader, derived = self._reader, Derived.of(self._reader)
+        self._table(PEOPLE_NAME, PEOPLE, people_rows(derived.people))
+        for name, columns, rows in derived.tables():
+            self._table(name, columns, rows)
+        if with_held_out:
+            rows = held_out_rows(reader.held_out, derived.outcome)
+            self._table(HELD_OUT_NAME, HELD_OUT, rows)
+
+    def _world(self, world: WorldEntry) -> ExportedWorld:
+        reader, name = self._reader, world.world_id
+        about = _about(reader, marks_of(self._marked, name))
+        head, _ = read_head(reader.partition(name))
+        events, turns = world_file(EVENTS_NAME, name), world_file(TURNS_NAME, name)
+        scenario = reader.header(name).scenario
+        with TableWriter(self._folder / events, EVENTS, about) as writer:
+            # The events pass once: each is written on its way to the turns.
+            rows = turn_rows(reader.entry, world, scenario, self._passing(name, writer))
+            turn_count = write_table(self._folder / turns, TURNS, rows, about)
+        self._describe(events, writer.rows)
+        self._describe(turns, turn_count)
+        with TableWriter(self._folder / world_file(BLOBS_NAME, name), BLOBS, about) as blobs:
+            for key, data in reader.partition(name).blobs():
+                if (wrong := wrong_blob(key, data)) is not None:
+                    raise DamagedRecordError(wrong, where=name)
+                blobs.add({"sha256": key, "bytes": data}, len(data))
+        self._describe(world_file(BLOBS_NAME, name), blobs.rows)
+        return ExportedWorld(
+            world_id=name,
+            tick=head.tick,
+            horizon=world.horizon,
+            chain=head.chain,
+            digest=head.digest,
+            events=writer.rows,
+            turns=turn_count,
+        )
+
+    def _passing(self, world_id: str, writer: TableWriter) -> Iterator[Event]:
+        run_id, seen = self._reader.entry.run_id, set[str]()
+        for row in self._reader.rows(world_id):
+            event = event_of(row, world_id)
+            wrong = missing_blob(self._reader.partition(world_id), cited(event), seen)
+            if wrong is not None:
+                raise DamagedRecordError(wrong, where=f"{world_id}:{event.seq}")
+            try:
+                written = event_row(run_id, world_id, row)
+            except UnicodeDecodeError as error:
+                raise undecodable(error, f"{world_id}:{event.seq}") from error
+            writer.add(written, len(row[5]))
+            yield event
+
+    def _begun(self, world_id: str) -> tuple[bytes, Unchecked] | None:
+        """Give the header and the head of a world, if it has a record."""
+        if not self._reader.store.has(world_id):
+            return None
+        rows = self._reader.partition(world_id)
+        return rows.header(), rows.head()
+
+    def _table(self, name: str, columns: Columns, rows: Iterator[Row]) -> None:
+        self._describe(name, write_table(self._folder / name, columns, rows, self._about))
+
+    def _describe(self, name: str, rows: int) -> None:
+        self._files[name] = describe(self._folder / name, rows)
+
+
 def _about(reader: RunReader, found: Marks) -> bytes:
     return encode(_About(run=reader.entry.run_id, forced=found.forced, diverged=found.diverged))
-
-
-def _write(reader: RunReader, folder: Path, *, with_held_out: bool) -> Manifest:
-    files: dict[str, ExportedFile] = {}
-    marked = marks(reader.log)
-    about = _about(reader, marked)
-    ontology = asked(reader.entry).ontology
-    specs = {spec.name: spec for spec in ontology.attributes} if ontology else {}
-    people = People(personas=tuple(reader.personas), graph=tuple(reader.graph))
-    columns = persona_columns(people, specs)
-    rows = persona_rows(people, columns, specs)
-    count = write_table(folder / "personas.parquet", columns, rows, about)
-    files["personas.parquet"] = _describe(folder / "personas.parquet", count)
-    if people.graph:
-        count = write_table(folder / TIES_NAME, TIES, tie_rows(people), about)
-        files[TIES_NAME] = _describe(folder / TIES_NAME, count)
-    if with_held_out:
-        outcome = ontology.outcome.name if ontology and ontology.outcome else ""
-        real = held_out_rows(reader.held_out, outcome)
-        count = write_table(folder / HELD_OUT_NAME, HELD_OUT, real, about)
-        files[HELD_OUT_NAME] = _describe(folder / HELD_OUT_NAME, count)
-    (folder / "turns.parquet").mkdir()
-    (folder / "events.parquet").mkdir()
-    worlds = []
-    for world in reader.worlds:
-        head = reader.head(world.world_id)
-        if head is not None:
-            own = _about(reader, marks_of(marked, world.world_id))
-            worlds.append(_write_world(reader, world, head, _Target(folder, own, files)))
-    return Manifest(
-        format=EXPORT_FORMAT,
-        run_id=reader.entry.run_id,
-        finished=len(worlds) == len(reader.worlds)
-        and all(world.tick == world.horizon - 1 for world in worlds),
-        hashes=reader.entry.hashes,
-        forced=marked.forced,
-        diverged=marked.diverged,
-        worlds=tuple(worlds),
-        files=files,
-        comparability=comparability(reader.worlds, reader.outcomes),
-    )
-
-
-@dataclass(frozen=True)
-class _Target:
-    """Where a world is written to: the folder, what every file says of itself, the files so far."""
-
-    folder: Path
-    about: bytes
-    files: dict[str, ExportedFile]
-
-
-def _write_world(
-    reader: RunReader, world: WorldEntry, head: Head, target: _Target
-) -> ExportedWorld:
-    name, folder, files = world.world_id, target.folder, target.files
-    # Both passes end at the same event, also where a live run goes on meanwhile.
-    turns_path, events_path = f"turns.parquet/{name}.parquet", f"events.parquet/{name}.parquet"
-    events = event_rows(reader.entry.run_id, name, _encoded(reader, name, head))
-    event_count = write_table(folder / events_path, EVENTS, events, target.about)
-    scenario = reader.header(name).scenario
-    turns = turn_rows(reader.entry, world, scenario, _until(reader, name, head))
-    turn_count = write_table(folder / turns_path, TURNS, turns, target.about)
-    files[events_path] = _describe(folder / events_path, event_count)
-    files[turns_path] = _describe(folder / turns_path, turn_count)
-    return ExportedWorld(
-        world_id=name,
-        tick=head.tick,
-        horizon=world.horizon,
-        chain=head.chain,
-        digest=head.digest,
-        events=event_count,
-        turns=turn_count,
-    )
-
-
-def _until(reader: RunReader, world_id: str, head: Head) -> Iterator[Event]:
-    return (event for event in reader.events(world_id) if event.seq <= head.seq)
-
-
-def _encoded(reader: RunReader, world_id: str, head: Head) -> Iterator[tuple[Event, bytes]]:
-    return ((event, encode(event.payload)) for event in _until(reader, world_id, head))
-
-
-def _describe(path: Path, rows: int) -> ExportedFile:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK_BYTES):
-            digest.update(chunk)
-    return ExportedFile(rows=rows, bytes=path.stat().st_size, sha256=digest.hexdigest())
 
 
 def _sync(folder: Path) -> None:

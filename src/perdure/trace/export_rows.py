@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from perdure.records.events import (
-    KIND_OF,
     Cost,
     Event,
     ScoreGiven,
@@ -18,26 +16,27 @@ from perdure.records.events import (
 from perdure.records.reaction import Reaction
 from perdure.records.registry import RunEntry, WorldEntry
 from perdure.records.scenario import Scenario
-
-Row = dict[str, Any]
+from perdure.trace.parquet_table import Row
+from perdure.trace.sealing import Row as Stored
 
 # The purpose of the call that a persona reflects with, which is not part of its turn's answer.
 REFLECTION = "reflection"
 
 
-def event_rows(run_id: str, world_id: str, events: Iterable[tuple[Event, bytes]]) -> Iterator[Row]:
-    """Give one row per event, its payload as the canonical JSON that is stored."""
-    for event, payload in events:
-        yield {
-            "run": run_id,
-            "world": world_id,
-            "seq": event.seq,
-            "tick": event.tick,
-            "kind": KIND_OF[type(event.payload)],
-            "persona": event.persona or None,
-            "content": event.content,
-            "payload": payload.decode(),
-        }
+def event_row(run_id: str, world_id: str, stored: Stored) -> Row:
+    """Give the row of an event as it is stored. Its payload has been decoded: it is JSON."""
+    seq, tick, kind, persona, content, payload, chain = stored
+    return {
+        "run": run_id,
+        "world": world_id,
+        "seq": seq,
+        "tick": tick,
+        "kind": kind,
+        "persona": persona or None,
+        "content": content,
+        "payload": payload.decode(),
+        "hash": chain,
+    }
 
 
 def turn_rows(

@@ -1,47 +1,24 @@
-"""The typed columns of an export, and how rows become a Parquet file in bounded memory.
+"""The typed columns of an export, and the rows of the tables that are of people.
 
 `docs/export.md` is this list for people; a test holds the two against each other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
+from perdure.base.canonical import encode
 from perdure.base.codes import code_of
 from perdure.records.graph import Node
+from perdure.records.journal import OpenTick
 from perdure.records.people import People
 from perdure.records.persona import AttributeSpec
-from perdure.trace.export_rows import Row
+from perdure.trace.parquet_table import Column, Columns, Row
+from perdure.trace.stored import Unchecked
 
-_ROWS_PER_GROUP = 5_000
-
-
-class Column(NamedTuple):
-    """One column: its name, its kind, what it means.
-
-    A `name` is text of which few values occur, a `text` any other, `names` a list of them; a
-    `count` is a whole number, a `number` any other, and `numbers` a list of them.
-    """
-
-    name: str
-    kind: str
-    meaning: str
-
-
-Columns = tuple[Column, ...]
-
-# The type of every kind, as pandas, Polars and DuckDB are told it.
-TYPES = {
-    "text": "string",
-    "name": "dictionary of string",
-    "names": "list of string",
-    "count": "int64",
-    "number": "double",
-    "numbers": "list of double",
-}
+_STORED = ("entry", "witness", "outcome", "header")
+_HEAD = ("seq", "chain", "content", "digest", "tick", "log_seq", "log_chain")
 
 _CALLS = (
     Column("attempts", "count", "attempts at {what}, each with a cost of its own"),
@@ -129,6 +106,58 @@ EVENTS: Columns = (
     Column("persona", "text", "id of the persona that it concerns; NULL where none is"),
     Column("content", "count", "its number among content events; NULL for the others"),
     Column("payload", "text", "canonical JSON as stored; its fields are in `format.md`"),
+    Column("hash", "bytes", "hash of the chain up to this event"),
+)
+
+BLOBS: Columns = (
+    Column(
+        "sha256", "bytes", "hash of the bytes, by which events cite them; rows are in its order"
+    ),
+    Column("bytes", "bytes", "text of a prompt, or a vector, as `format.md` says"),
+)
+
+RUN: Columns = (
+    Column("run", "text", "id of the run"),
+    Column("entry", "text", "the run as asked: canonical JSON as stored"),
+)
+
+LOG: Columns = (
+    Column("seq", "count", "number of the row in the run log, from 0"),
+    Column("kind", "name", "kind of the row"),
+    Column("payload", "text", "canonical JSON as stored; its fields are in `format.md`"),
+    Column("hash", "bytes", "hash of the run log's chain up to this row"),
+)
+
+WORLDS: Columns = (
+    Column("position", "count", "place of the world among those of the run, from 0"),
+    Column("world", "text", "id of the world"),
+    Column("entry", "text", "the world as asked: canonical JSON as stored, as in the next three"),
+    Column(
+        "witness", "text", "where its record ended when it was last noted; NULL if it never was"
+    ),
+    Column("outcome", "text", "how it stood when it was last noted; NULL if it never was"),
+    Column("header", "text", "the header of its record; NULL without one, as in the next seven"),
+    Column("seq", "count", "number of its last event; -1 if it has none"),
+    Column("chain", "bytes", "hash of the chain up to there"),
+    Column("content", "count", "how many content events there are"),
+    Column("digest", "bytes", "digest of the content of its closed ticks"),
+    Column("tick", "count", "its last closed tick; -1 if there is none"),
+    Column("log_seq", "count", "number of the last row of the run log when it was last written"),
+    Column("log_chain", "bytes", "hash of the run log's chain up to that row"),
+)
+
+PEOPLE: Columns = (
+    Column("position", "count", "place of the persona in the population, from 0"),
+    Column("persona", "text", "id of the persona"),
+    Column("payload", "text", "canonical JSON of the persona, as stored"),
+    Column(
+        "node", "text", "canonical JSON of its node in the graph, as stored; NULL without a graph"
+    ),
+)
+
+OPEN: Columns = (
+    Column("position", "count", "place of the open tick in the call journal, from 0"),
+    Column("payload", "text", "canonical JSON of how it was opened and of its calls"),
 )
 
 PERSONA = Column("persona", "text", "id of the persona: that of the source row")
@@ -219,43 +248,55 @@ def held_out_rows(values: Mapping[str, str], outcome: str) -> Iterator[Row]:
         yield {"persona": persona, "outcome": outcome, "value": value}
 
 
+def people_rows(people: People) -> Iterator[Row]:
+    """Give one row per persona with all that is known of it, in the order of the population."""
+    nodes = people.graph or (None,) * len(people.personas)
+    for place, (persona, node) in enumerate(zip(people.personas, nodes, strict=True)):
+        yield {
+            "position": place,
+            "persona": persona.id,
+            "payload": encode(persona).decode(),
+            "node": None if node is None else encode(node).decode(),
+        }
+
+
+def log_rows(log: Iterable[Unchecked]) -> Iterator[Row]:
+    """Give the rows of the run log, which have been checked, as they are stored."""
+    for seq, kind, payload, chain in log:
+        yield {"seq": seq, "kind": kind, "payload": payload.decode(), "hash": chain}
+
+
+def world_rows(
+    worlds: Iterable[Unchecked], begun: Callable[[str], tuple[bytes, Unchecked] | None]
+) -> Iterator[Row]:
+    """Give the rows of the worlds, which have been checked, as they are stored.
+
+    `begun` gives the header and the head of a world's record, if it has one.
+    """
+    for position, world_id, *stored in worlds:
+        header, head = begun(world_id) or (None, (None,) * len(_HEAD))
+        texts = (*stored, header)
+        yield {
+            "position": position,
+            "world": world_id,
+            **{
+                name: None if text is None else text.decode()
+                for name, text in zip(_STORED, texts, strict=True)
+            },
+            # Behind them is the number of the last event, which the events say themselves.
+            **dict(zip(_HEAD, head, strict=False)),
+        }
+
+
+def open_rows(ticks: Iterable[OpenTick]) -> Iterator[Row]:
+    """Give one row per open tick of the call journal."""
+    for place, tick in enumerate(ticks):
+        yield {"position": place, "payload": encode(tick).decode()}
+
+
 def attribute_column(name: str) -> str:
     """Give the column of an attribute: its own name, unless a column of ours has that."""
     return f"attribute_{name}" if name in _OWN_COLUMNS else name
-
-
-def write_table(path: Path, columns: Columns, rows: Iterable[Row], about: bytes = b"{}") -> int:
-    """Write rows to a Parquet file and give their number. Equal rows make equal bytes.
-
-    What a column means is written beside it, in the file's own schema; `about`, a JSON document of
-    where the rows come from, is in the schema's metadata under `perdure`.
-    """
-    # Heavy, and needed by an export alone; it has no types.
-    import pyarrow as pa  # type: ignore[import-untyped]  # noqa: PLC0415
-    import pyarrow.parquet as pq  # type: ignore[import-untyped]  # noqa: PLC0415
-
-    types = {
-        "text": pa.string(),
-        "name": pa.dictionary(pa.int32(), pa.string()),
-        "names": pa.list_(pa.string()),
-        "count": pa.int64(),
-        "number": pa.float64(),
-        "numbers": pa.list_(pa.float64()),
-    }
-    schema = pa.schema(
-        [
-            pa.field(name, types[kind], metadata={"meaning": meaning})
-            for name, kind, meaning in columns
-        ],
-        metadata={"perdure": about},
-    )
-    written = 0
-    source = iter(rows)
-    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
-        while group := list(islice(source, _ROWS_PER_GROUP)):
-            writer.write_batch(pa.RecordBatch.from_pylist(group, schema=schema))
-            written += len(group)
-    return written
 
 
 def _type_of(kinds: set[Any]) -> str:

@@ -1,85 +1,28 @@
 """Single events of a world: by number, by kind or by persona, without reading all of its record.
 
 Each event that is handed out is checked against the hash of the event before it, and the end of
-the record against its own head and its witness. What lies between is looked through by SQLite and
-is not checked: for that there is `verify`, which reads everything.
+the record against its own head and its witness. What lies between is looked through where it is
+stored and is not checked: for that there is `verify`, which reads everything.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Collection, Iterator
-from typing import NamedTuple, Self
+from collections.abc import Callable, Iterator
+from typing import Self
 
 from perdure.base.errors import DamagedRecordError
 from perdure.records.events import Event, Head
 from perdure.trace.chain import chain_step, frame
-from perdure.trace.database import Database
 from perdure.trace.decoding import decode_event
 from perdure.trace.reader import RunReader
 from perdure.trace.rows import read_head, read_header
 from perdure.trace.sealing import first_head
+from perdure.trace.stored import Linked, WorldRows
+from perdure.trace.wanted import EVERYTHING, Span, Wanted
 
 # So many numbers are looked through by one short query: no reader keeps a log from being emptied.
 _PAGE = 5_000
-
-# Each event comes with the hash of the one before it.
-_EVENTS = (
-    "SELECT e.seq, e.tick, e.kind, e.persona, e.content, e.payload, e.hash, before.hash"
-    " FROM events AS e LEFT JOIN events AS before ON before.seq = e.seq - 1"
-    " WHERE e.seq BETWEEN ? AND ?"
-)
-_COUNT = "SELECT count(*) FROM events WHERE seq BETWEEN ? AND ?"
-_TICK = "SELECT tick FROM events WHERE seq = ?"
-_HASH = "SELECT hash FROM events WHERE seq = ?"
-_NEXT_CONTENT = (
-    "SELECT seq, content FROM events WHERE seq >= ? AND content IS NOT NULL ORDER BY seq LIMIT 1"
-)
-
-Stored = tuple[int, int, str, str, int | None, bytes, bytes, bytes | None]
-
-
-class Span(NamedTuple):
-    """Numbers of events, the first and the last included."""
-
-    first: int
-    last: int
-
-
-class Wanted(NamedTuple):
-    """Which events are wanted: those of this persona and of these kinds, as far as they are given.
-
-    With `text`, only those whose payload has these bytes in it. All events of the kinds in
-    `besides` are wanted as well.
-    """
-
-    persona: str = ""
-    kinds: Collection[str] = ()
-    text: bytes = b""
-    besides: Collection[str] = ()
-
-    @property
-    def condition(self) -> tuple[str, tuple[str | bytes, ...]]:
-        """The condition in SQL, and its values."""
-        parts = []
-        values: list[str | bytes] = []
-        if self.persona:
-            parts.append("e.persona = ?")
-            values.append(self.persona)
-        if self.kinds:
-            parts.append(f"e.kind IN ({_marks(self.kinds)})")
-            values.extend(self.kinds)
-        if self.text:
-            parts.append("instr(e.payload, ?)")
-            values.append(self.text)
-        wanted = " AND ".join(parts) or "TRUE"
-        if self.besides:
-            wanted = f"{wanted} OR e.kind IN ({_marks(self.besides)})"
-            values.extend(self.besides)
-        return f" AND ({wanted})", tuple(values)
-
-
-EVERYTHING = Wanted()
 
 
 class Lookup:
@@ -133,8 +76,8 @@ class Lookup:
             return None
 
         def reached(seq: int) -> bool:
-            rows = self._database.fetch(_NEXT_CONTENT, (seq,))
-            return not rows or rows[0][1] > number
+            found = self._rows.content_from(seq)
+            return found is None or bool(found > number)
 
         after = _first(0, self.head.seq + 1, reached)
         found = self.event(after - 1) if after > 0 else None
@@ -172,15 +115,14 @@ class Lookup:
             yield from reversed(list(self._page(page, wanted)))
 
     @property
-    def _database(self) -> Database:
+    def _rows(self) -> WorldRows:
         return self.reader.partition(self.world_id)
 
     def _page(self, span: Span, wanted: Wanted) -> Iterator[Event]:
-        database = self._database
-        if database.fetch(_COUNT, span) != [(span.last - span.first + 1,)]:
+        rows = self._rows
+        if rows.count(span) != span.last - span.first + 1:
             raise self._damage_in(span)
-        condition, values = wanted.condition
-        for row in database.fetch(f"{_EVENTS}{condition} ORDER BY e.seq", (*span, *values)):
+        for row in rows.linked(span, wanted):
             self._check(row)
             seq, tick, kind, persona, content, payload, _, _ = row
             yield Event(
@@ -191,14 +133,14 @@ class Lookup:
                 content=content,
             )
 
-    def _check(self, row: Stored) -> None:
+    def _check(self, row: Linked) -> None:
         """Check a row against the one before it. Of two that do not fit, the earlier is named."""
         if self._fits(row):
             return
         seq = row[0]
         wrong = "its bytes do not match its hash"
         if seq > 0:
-            earlier = self._database.fetch(_EVENTS, (seq - 1, seq - 1))
+            earlier = self._rows.linked(Span(seq - 1, seq - 1), EVERYTHING)
             if not earlier:
                 raise self._damage(seq - 1, "it is missing")
             (before,) = earlier
@@ -206,10 +148,10 @@ class Lookup:
                 raise self._damage(seq - 1, wrong)
         raise self._damage(seq, wrong)
 
-    def _fits(self, row: Stored) -> bool:
+    def _fits(self, row: Linked) -> bool:
         seq, tick, kind, persona, content, payload, stored, before = row
         if seq == 0:
-            before = bytes.fromhex(first_head(read_header(self._database)).chain)
+            before = bytes.fromhex(first_head(read_header(self._rows)).chain)
         if not isinstance(before, bytes):
             return False
         try:
@@ -243,25 +185,25 @@ class Lookup:
 
     def _chain_at(self, seq: int) -> str | None:
         if seq < 0:
-            return first_head(read_header(self._database)).chain
-        rows = self._database.fetch(_HASH, (seq,))
-        return rows[0][0].hex() if rows and isinstance(rows[0][0], bytes) else None
+            return first_head(read_header(self._rows)).chain
+        found = self._rows.hash_of(seq)
+        return found.hex() if isinstance(found, bytes) else None
 
     def _first_of(self, tick: int) -> int:
         """Find the number of the first event of a tick or a later one: ticks only go up."""
 
         def reached(seq: int) -> bool:
-            rows = self._database.fetch(_TICK, (seq,))
-            if not rows:
+            found = self._rows.tick_of(seq)
+            if found is None:
                 raise self._damage(seq, "it is missing")
-            return bool(rows[0][0] >= tick)
+            return bool(found >= tick)
 
         return _first(0, self.head.seq + 1, reached)
 
     def _damage_in(self, span: Span) -> DamagedRecordError:
         """Name the first event of a span that is missing."""
         missing = span.first
-        for seq, *_ in self._database.fetch(f"{_EVENTS} ORDER BY e.seq", span):
+        for seq, *_ in self._rows.linked(span, EVERYTHING):
             if seq != missing:
                 break
             missing += 1
@@ -269,10 +211,6 @@ class Lookup:
 
     def _damage(self, seq: int, wrong: str) -> DamagedRecordError:
         return DamagedRecordError(f"The event is damaged: {wrong}.", where=f"{self.world_id}:{seq}")
-
-
-def _marks(values: Collection[str]) -> str:
-    return ", ".join("?" * len(values))
 
 
 def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:

@@ -14,9 +14,10 @@ from perdure.records.scenario import Header
 from perdure.trace.birth import give_birth
 from perdure.trace.database import Database
 from perdure.trace.opening import open_writer
-from perdure.trace.rows import decode_header, read_head, read_header, read_rows
+from perdure.trace.rows import decode_header, read_head, read_header
 from perdure.trace.schema import PARTITION
 from perdure.trace.sealing import Sealed, first_head, seal
+from perdure.trace.sql_rows import SqlWorld
 from perdure.trace.walk import Walker, walked
 
 _NO_LOG = LogHead(seq=-1, chain="")
@@ -72,11 +73,12 @@ class PartitionFile:
         """
         database = open_writer(path, PARTITION)
         try:
-            stored, _ = read_head(database)
-            payload = read_header(database)
+            rows = SqlWorld(database)
+            stored, _ = read_head(rows)
+            payload = read_header(rows)
             decode_header(payload, path.stem, str(path))
             walker = Walker(path.stem, payload)
-            for _ in walked(walker, read_rows(database, stored.seq), stored, witness):
+            for _ in walked(walker, rows.rows(stored.seq), stored, witness):
                 pass
             with database.transaction():
                 claim(database, epoch)

@@ -7,7 +7,6 @@ log: nothing that is damaged is ever read as if it were not.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
 from functools import cached_property
 from pathlib import Path
@@ -21,15 +20,8 @@ from perdure.records.journal import OpenTick
 from perdure.records.persona import Persona
 from perdure.records.registry import LogPayload, RunClosed, WorldEntry, WorldOutcome
 from perdure.records.scenario import Header
-from perdure.trace.database import Database
 from perdure.trace.decoding import decode_event
-from perdure.trace.failures import translate_os
-from perdure.trace.files import exists
-from perdure.trace.journal_file import JOURNAL_NAME
-from perdure.trace.journal_reader import read_journal
-from perdure.trace.opening import open_reader
-from perdure.trace.paths import partition_path
-from perdure.trace.registry_file import REGISTRY_NAME, WORLDS_NAME
+from perdure.trace.folder_store import FolderStore
 from perdure.trace.registry_rows import (
     StoredWorld,
     graph_hash,
@@ -42,10 +34,11 @@ from perdure.trace.registry_rows import (
     read_world,
     read_worlds,
 )
-from perdure.trace.rows import decode_header, read_head, read_header, read_rows
+from perdure.trace.rows import decode_header, read_head, read_header
 from perdure.trace.run_log import StoredLog, read_log
-from perdure.trace.schema import PARTITION, REGISTRY
+from perdure.trace.sealing import Row
 from perdure.trace.sittings import last_end
+from perdure.trace.stored import RunStore, WorldRows
 from perdure.trace.verify_claims import (
     MISSING,
     asked,
@@ -57,34 +50,41 @@ from perdure.trace.verify_claims import (
 )
 from perdure.trace.walk import Walker, walked
 
-# How many partitions a reader keeps open.
-_OPEN_MAX = 8
-_PARTITION = re.compile(r"([0-9a-f]{12})\.db")
-
 
 class RunReader:
-    """Reads a run folder. What it says of a live run is true of the moment of the question."""
+    """Reads a run from where it is stored, its folder or an export of it.
 
-    def __init__(self, folder: Path, registry: Database) -> None:
-        self.folder = folder
-        self._registry = registry
-        self._partitions: dict[str, Database] = {}
-        self._entry_bytes, self.entry = read_entry(registry)
+    What it says of a live run is true of the moment of the question.
+    """
+
+    def __init__(self, store: RunStore) -> None:
+        self.store = store
+        self.entry_bytes, self.entry = read_entry(store.registry)
 
     @classmethod
     def open(cls, folder: Path) -> Self:
-        """Open the run in a folder.
+        """Open the run in a folder. For an export of one see `open_record`.
 
         Raises:
             DamagedRecordError: there is no run, or not one that can be read.
             StorageError: storage failed.
 
         """
-        registry = open_reader(folder / REGISTRY_NAME, REGISTRY)
+        return cls.over(FolderStore.open(folder))
+
+    @classmethod
+    def over(cls, store: RunStore) -> Self:
+        """Read what a store has; the store is closed with the reader.
+
+        Raises:
+            DamagedRecordError: it holds no run that can be read.
+            StorageError: storage failed.
+
+        """
         try:
-            return cls(folder, registry)
+            return cls(store)
         except BaseException:
-            registry.close()
+            store.close()
             raise
 
     def __enter__(self) -> Self:
@@ -100,9 +100,7 @@ class RunReader:
             StorageError: SQLite could not close one.
 
         """
-        for database in (*self._partitions.values(), self._registry):
-            database.close()
-        self._partitions.clear()
+        self.store.close()
 
     def check_registry(self) -> None:
         """Check everything that the registry holds, for a reader who goes by all of it.
@@ -122,8 +120,8 @@ class RunReader:
             DamagedRecordError: they are not those that the run was asked for.
 
         """
-        worlds = tuple(world.entry for world in read_worlds(self._registry))
-        self._require(wrong_worlds(self.entry, worlds, self._partition_names()), "worlds")
+        worlds = tuple(world.entry for world in read_worlds(self.store.registry))
+        self._require(wrong_worlds(self.entry, worlds, self.store.recorded()), "worlds")
         return worlds
 
     @property
@@ -136,7 +134,7 @@ class RunReader:
             DamagedRecordError: an outcome contradicts its witness, or the run log.
 
         """
-        stored = read_worlds(self._registry)
+        stored = read_worlds(self.store.registry)
         for world in stored:
             wrong = wrong_outcome(world.entry, world.witness, world.outcome)
             self._require(wrong, f"world {world.entry.world_id}")
@@ -152,7 +150,7 @@ class RunReader:
             DamagedRecordError: the registry does not hold what was written.
 
         """
-        return {world.entry.world_id: world.witness for world in read_worlds(self._registry)}
+        return {world.entry.world_id: world.witness for world in read_worlds(self.store.registry)}
 
     @property
     def log(self) -> tuple[LogPayload, ...]:
@@ -171,7 +169,7 @@ class RunReader:
             DamagedRecordError: names the first row that is wrong.
 
         """
-        return read_log(self._registry, self._entry_bytes)
+        return read_log(self.store.registry, self.entry_bytes)
 
     @property
     def journal(self) -> tuple[OpenTick, ...] | None:
@@ -191,12 +189,12 @@ class RunReader:
         ended = last_end(self.log)
         if isinstance(ended, RunClosed) and not ended.holds_open:
             return (), ""
-        if not exists(self.folder / JOURNAL_NAME):
-            return None, ""
         try:
-            held = read_journal(self.folder, self.entry.run_id)
+            held = self.store.journal(self.entry.run_id)
         except DamagedRecordError as error:
             return None, error.wrong
+        if held is None:
+            return None, ""
         # The records are read after it, so that no tick is taken for open that is in one by then.
         known = {world.world_id for world in self.worlds}
         worlds = known.intersection(tick.opening.world for tick in held)
@@ -216,7 +214,7 @@ class RunReader:
             DamagedRecordError: it is not the one whose hash the run was asked with.
 
         """
-        personas = read_personas(self._registry)
+        personas = read_personas(self.store.registry)
         if population_hash(personas) != self.entry.hashes.get("population"):
             self._require("The population does not match its hash.", "personas")
         return personas
@@ -232,23 +230,31 @@ class RunReader:
         asked = self.entry.hashes.get("graph")
         if asked is None:
             return ()  # and there is no table of it either
-        nodes = read_graph(self._registry)
+        nodes = read_graph(self.store.registry)
         if graph_hash(nodes) != asked or len(nodes) != len(self.personas):
             self._require("The graph does not match its hash.", "graph")
         return nodes
 
     @property
     def held_out(self) -> dict[str, str]:
-        """The held-out values by source row: for scoring alone.
+        """The held-out values by source row: for scoring alone. None are there if `withheld`.
 
         Raises:
             DamagedRecordError: they are not those whose hash the run was asked with.
 
         """
-        values = read_held_out(self._registry)
+        values = read_held_out(self.store.registry)
+        if values is None:
+            return {}
         if held_out_hash(values) != self.entry.hashes.get("held_out", held_out_hash({})):
             self._require("The held-out values do not match their hash.", "held_out")
         return values
+
+    @property
+    def withheld(self) -> bool:
+        """Whether the run has held-out values that were left out of this copy."""
+        asked = self.entry.hashes.get("held_out", held_out_hash({}))
+        return asked != held_out_hash({}) and read_held_out(self.store.registry) is None
 
     def has(self, world_id: str) -> bool:
         """Say whether a world has a record yet.
@@ -257,7 +263,7 @@ class RunReader:
             StorageError: the system does not say.
 
         """
-        return exists(partition_path(self.folder, world_id))
+        return self.store.has(world_id)
 
     def header(self, world_id: str) -> Header:
         """Give the header of a world's record.
@@ -289,24 +295,26 @@ class RunReader:
             DamagedRecordError: names the first event that is wrong.
 
         """
+        for row in self.rows(world_id):
+            if kinds is None or row[2] in kinds:
+                yield event_of(row, world_id)
+
+    def rows(self, world_id: str) -> Iterator[Row]:
+        """Go through a world's events as they are stored, in order. None if it has not started.
+
+        Raises:
+            DamagedRecordError: names the first event that is wrong.
+
+        """
         world = self._world(world_id)
         witness = world.witness
         if not self._has_record(world):
             return
         self._header(world)
-        database = self.partition(world_id)
-        stored, _ = read_head(database)
-        walker = Walker(world_id, read_header(database))
-        for row in walked(walker, read_rows(database, stored.seq), stored, witness):
-            seq, tick, kind, persona, content, payload, _ = row
-            if kinds is None or kind in kinds:
-                yield Event(
-                    seq=seq,
-                    tick=tick,
-                    payload=decode_event(kind, payload, world_id, seq),
-                    persona=persona,
-                    content=content,
-                )
+        rows = self.partition(world_id)
+        stored, _ = read_head(rows)
+        walker = Walker(world_id, read_header(rows))
+        yield from walked(walker, rows.rows(stored.seq), stored, witness)
         if witness is None or witness.seq < stored.seq:
             self.check_witness(world_id, stored)
 
@@ -332,34 +340,27 @@ class RunReader:
             DamagedRecordError: they are missing, or do not have this hash.
 
         """
-        database = self.partition(world_id)
+        rows = self.partition(world_id)
         where = f"{world_id}: blob {name}"
         try:
             key = bytes.fromhex(name)
         except ValueError as error:
             raise DamagedRecordError("This is not a hash.", where=where) from error
-        rows = database.fetch("SELECT bytes FROM blobs WHERE sha256 = ?", (key,))
-        if not rows:
+        data = rows.blob(key)
+        if data is None:
             raise DamagedRecordError("The bytes that an event cites are missing.", where=where)
-        data = rows[0][0]
         if not isinstance(data, bytes) or sha256(data) != key:
             raise DamagedRecordError("The bytes do not match their hash.", where=where)
         return data
 
-    def partition(self, world_id: str) -> Database:
-        """Give the open partition of a world, for verify and export.
+    def partition(self, world_id: str) -> WorldRows:
+        """Give the rows of a world's record, for whoever checks or copies them.
 
         Raises:
             DamagedRecordError: there is none, or it is not one.
 
         """
-        database = self._partitions.pop(world_id, None)
-        if database is None:
-            database = open_reader(partition_path(self.folder, world_id), PARTITION)
-        self._partitions[world_id] = database
-        if len(self._partitions) > _OPEN_MAX:
-            self._partitions.pop(next(iter(self._partitions))).close()
-        return database
+        return self.store.world(world_id)
 
     def let_go(self, world_id: str) -> None:
         """Close the record of a world, if it is open.
@@ -368,12 +369,10 @@ class RunReader:
             StorageError: SQLite could not close it.
 
         """
-        database = self._partitions.pop(world_id, None)
-        if database is not None:
-            database.close()
+        self.store.let_go(world_id)
 
     def _world(self, world_id: str) -> StoredWorld:
-        return read_world(self._registry, world_id)
+        return read_world(self.store.registry, world_id)
 
     def _has_record(self, world: StoredWorld) -> bool:
         name = world.entry.world_id
@@ -385,13 +384,13 @@ class RunReader:
 
     def _header(self, world: StoredWorld) -> Header:
         name = world.entry.world_id
-        database = self.partition(name)
-        payload = read_header(database)
-        header = decode_header(payload, name, str(database.path))
+        rows = self.partition(name)
+        payload = read_header(rows)
+        header = decode_header(payload, name, str(rows.path))
         wrong = wrong_header(self.entry, world.entry, header, self._scenarios)
         if wrong is not None:
             raise DamagedRecordError(wrong, where=name)
-        for row in read_rows(database, 0):
+        for row in rows.rows(0):
             Walker(name, payload).step(row)
         return header
 
@@ -399,15 +398,18 @@ class RunReader:
     def _scenarios(self) -> frozenset[str]:
         return frozenset(map(hash_hex, asked(self.entry).scenarios))
 
-    def _partition_names(self) -> set[str]:
-        try:
-            found = [path.name for path in (self.folder / WORLDS_NAME).iterdir()]
-        except FileNotFoundError:
-            return set()
-        except OSError as error:
-            raise translate_os(error, self.folder / WORLDS_NAME) from error
-        return {match[1] for name in found if (match := _PARTITION.fullmatch(name))}
-
     def _require(self, wrong: str | None, place: str) -> None:
         if wrong is not None:
-            raise DamagedRecordError(wrong, where=f"{self._registry.path}: {place}")
+            raise DamagedRecordError(wrong, where=f"{self.store.registry.path}: {place}")
+
+
+def event_of(row: Row, world_id: str) -> Event:
+    """Decode a stored event.
+
+    Raises:
+        DamagedRecordError: it is not one.
+
+    """
+    seq, tick, kind, persona, content, payload, _ = row
+    decoded = decode_event(kind, payload, world_id, seq)
+    return Event(seq=seq, tick=tick, payload=decoded, persona=persona, content=content)

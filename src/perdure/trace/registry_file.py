@@ -33,6 +33,7 @@ from perdure.trace.registry_rows import StoredWorld, read_entry, read_worlds
 from perdure.trace.run_log import INSERT_LOG, first_log_head, read_log, seal_log
 from perdure.trace.schema import REGISTRY
 from perdure.trace.sittings import may_hold_open
+from perdure.trace.sql_rows import SqlRegistry
 
 REGISTRY_NAME = "run.db"
 WORLDS_NAME = "worlds"
@@ -160,9 +161,10 @@ class RegistryFile:
     def _open(cls, folder: Path) -> Self:
         database = open_writer(folder / REGISTRY_NAME, REGISTRY)
         try:
-            payload, entry = read_entry(database)
-            worlds = read_worlds(database)
-            rows = read_log(database, payload)
+            stored = SqlRegistry(database)
+            payload, entry = read_entry(stored)
+            worlds = read_worlds(stored)
+            rows = read_log(stored, payload)
             head = first_log_head(payload)
             if rows:
                 head = LogHead(seq=rows[-1].seq, chain=rows[-1].chain)

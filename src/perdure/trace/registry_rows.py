@@ -10,16 +10,10 @@ from perdure.records.persona import Persona
 from perdure.records.record import Record
 from perdure.records.registry import LOG_KIND_OF, RunEntry, RunOpened, WorldEntry, WorldOutcome
 from perdure.trace.chain import log_start, log_step
-from perdure.trace.database import Database
 from perdure.trace.decoding import decode
+from perdure.trace.stored import RegistryRows
 
-_WORLDS = "SELECT position, world_id, entry, witness, outcome FROM worlds ORDER BY position"
-_WORLD = "SELECT world_id, entry, witness, outcome FROM worlds WHERE world_id = ?"
-_FIRST_LOG = "SELECT kind, payload, hash FROM log WHERE seq = 0"
 _OPENED = (LOG_KIND_OF[RunOpened], encode(RunOpened(epoch=1)))
-_HAS_GRAPH = "SELECT 1 FROM sqlite_schema WHERE name = 'graph'"
-_GRAPH = "SELECT position, payload FROM graph ORDER BY position"
-_PERSONAS = "SELECT position, id, payload FROM personas ORDER BY position"
 
 
 class StoredWorld(Record):
@@ -30,7 +24,7 @@ class StoredWorld(Record):
     outcome: WorldOutcome | None = None
 
 
-def read_entry(database: Database) -> tuple[bytes, RunEntry]:
+def read_entry(rows: RegistryRows) -> tuple[bytes, RunEntry]:
     """Read the run as asked: its bytes, and what they say, checked against the run log.
 
     The first row of the log is written with the run and is always the same, so one that does not
@@ -41,15 +35,15 @@ def read_entry(database: Database) -> tuple[bytes, RunEntry]:
         DamagedRecordError: it does not hold what was written.
 
     """
-    where = f"{database.path}: run entry"
-    (payload,) = database.fetch_one("SELECT entry FROM run WHERE id = 1")
+    where = f"{rows.path}: run entry"
+    payload = rows.entry()
     entry = decode(payload, RunEntry, where)
-    rows = database.fetch(_FIRST_LOG)
-    if not rows:
+    first = rows.first_log()
+    if first is None:
         raise DamagedRecordError(
-            "The first row of the run log is missing.", where=f"{database.path}: run log 0"
+            "The first row of the run log is missing.", where=f"{rows.path}: run log 0"
         )
-    kind, opened, stored = rows[0]
+    kind, opened, stored = first
     if (kind, opened) == _OPENED:
         chain = log_step(log_start(payload), seq=0, kind=kind.encode(), payload=opened)
         if chain != stored:
@@ -60,7 +54,7 @@ def read_entry(database: Database) -> tuple[bytes, RunEntry]:
     return payload, entry
 
 
-def read_worlds(database: Database) -> tuple[StoredWorld, ...]:
+def read_worlds(rows: RegistryRows) -> tuple[StoredWorld, ...]:
     """Read the worlds in their order.
 
     Raises:
@@ -68,35 +62,35 @@ def read_worlds(database: Database) -> tuple[StoredWorld, ...]:
 
     """
     worlds = []
-    for place, row in enumerate(database.fetch(_WORLDS)):
+    for place, row in enumerate(rows.worlds()):
         position, world_id, entry, witness, outcome = row
         if position != place:
             raise DamagedRecordError(
-                f"The row at position {place} is missing.", where=f"{database.path}: worlds"
+                f"The row at position {place} is missing.", where=f"{rows.path}: worlds"
             )
-        worlds.append(_world(database, world_id, entry, witness, outcome))
+        worlds.append(_world(rows, world_id, entry, witness, outcome))
     return tuple(worlds)
 
 
-def read_world(database: Database, world_id: str) -> StoredWorld:
+def read_world(rows: RegistryRows, world_id: str) -> StoredWorld:
     """Read one world.
 
     Raises:
         DamagedRecordError: there is none of this id, or its row does not hold what was written.
 
     """
-    rows = database.fetch(_WORLD, (world_id,))
-    if len(rows) != 1:
+    found = rows.world(world_id)
+    if len(found) != 1:
         raise DamagedRecordError(
-            "The run has no such world.", where=f"{database.path}: world {world_id}"
+            "The run has no such world.", where=f"{rows.path}: world {world_id}"
         )
-    return _world(database, *rows[0])
+    return _world(rows, *found[0])
 
 
 def _world(
-    database: Database, world_id: str, entry: object, witness: object, outcome: object
+    rows: RegistryRows, world_id: str, entry: object, witness: object, outcome: object
 ) -> StoredWorld:
-    where = f"{database.path}: world {world_id}"
+    where = f"{rows.path}: world {world_id}"
     world = StoredWorld(
         entry=decode(entry, WorldEntry, where),
         witness=None if witness is None else decode(witness, Head, where),
@@ -107,7 +101,7 @@ def _world(
     return world
 
 
-def read_personas(database: Database) -> tuple[Persona, ...]:
+def read_personas(rows: RegistryRows) -> tuple[Persona, ...]:
     """Read the population in its order.
 
     Raises:
@@ -115,8 +109,8 @@ def read_personas(database: Database) -> tuple[Persona, ...]:
 
     """
     personas = []
-    for place, (position, name, payload) in enumerate(database.fetch(_PERSONAS)):
-        where = f"{database.path}: persona {place}"
+    for place, (position, name, payload) in enumerate(rows.personas()):
+        where = f"{rows.path}: persona {place}"
         persona = decode(payload, Persona, where)
         if position != place or persona.id != name or encode(persona) != payload:
             raise DamagedRecordError("The row is that of another persona.", where=where)
@@ -124,18 +118,19 @@ def read_personas(database: Database) -> tuple[Persona, ...]:
     return tuple(personas)
 
 
-def read_graph(database: Database) -> tuple[Node, ...]:
+def read_graph(rows: RegistryRows) -> tuple[Node, ...]:
     """Read the graph, a node for each persona in their order.
 
     Raises:
         DamagedRecordError: there is none, or a row does not hold what was written.
 
     """
-    if not database.fetch(_HAS_GRAPH):
-        raise DamagedRecordError("The graph is missing.", where=str(database.path))
+    stored = rows.graph()
+    if stored is None:
+        raise DamagedRecordError("The graph is missing.", where=str(rows.path))
     nodes = []
-    for place, (position, payload) in enumerate(database.fetch(_GRAPH)):
-        where = f"{database.path}: node {place}"
+    for place, (position, payload) in enumerate(stored):
+        where = f"{rows.path}: node {place}"
         node = decode(payload, Node, where)
         if position != place or encode(node) != payload:
             raise DamagedRecordError("The row is that of another node.", where=where)
@@ -143,16 +138,19 @@ def read_graph(database: Database) -> tuple[Node, ...]:
     return tuple(nodes)
 
 
-def read_held_out(database: Database) -> dict[str, str]:
-    """Read the held-out values by source row.
+def read_held_out(rows: RegistryRows) -> dict[str, str] | None:
+    """Read the held-out values by source row; None if they were left out of this copy.
 
     Raises:
         DamagedRecordError: a row does not hold what was written.
 
     """
-    values = dict(database.fetch("SELECT id, value FROM held_out ORDER BY id"))
+    stored = rows.held_out()
+    if stored is None:
+        return None
+    values: dict[str, str] = dict(stored)
     if not all(isinstance(part, str) for pair in values.items() for part in pair):
-        raise DamagedRecordError("A held-out value is not text.", where=str(database.path))
+        raise DamagedRecordError("A held-out value is not text.", where=str(rows.path))
     return values
 
 

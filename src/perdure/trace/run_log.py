@@ -7,11 +7,10 @@ from perdure.base.errors import DamagedRecordError
 from perdure.records.record import Record
 from perdure.records.registry import LOG_KIND_OF, LogHead, LogPayload
 from perdure.trace.chain import log_start, log_step
-from perdure.trace.database import Database
 from perdure.trace.decoding import decode_log
+from perdure.trace.stored import RegistryRows
 
 INSERT_LOG = "INSERT INTO log VALUES (?, ?, ?, ?)"
-_ALL = "SELECT seq, kind, payload, hash FROM log ORDER BY seq"
 
 
 class StoredLog(Record):
@@ -35,7 +34,7 @@ def seal_log(head: LogHead, payload: LogPayload) -> tuple[tuple[int, str, bytes,
     return (seq, kind, encoded, chain), LogHead(seq=seq, chain=chain.hex())
 
 
-def read_log(database: Database, entry: bytes) -> tuple[StoredLog, ...]:
+def read_log(registry: RegistryRows, entry: bytes) -> tuple[StoredLog, ...]:
     """Read the whole run log and check its chain.
 
     Raises:
@@ -44,8 +43,8 @@ def read_log(database: Database, entry: bytes) -> tuple[StoredLog, ...]:
     """
     head = first_log_head(entry)
     rows = []
-    for seq, kind, payload, stored in database.fetch(_ALL):
-        where = f"{database.path}: run log {head.seq + 1}"
+    for seq, kind, payload, stored in registry.log():
+        where = f"{registry.path}: run log {head.seq + 1}"
         if seq != head.seq + 1:
             raise DamagedRecordError("A row of the run log is missing.", where=where)
         if not isinstance(kind, str) or not isinstance(payload, bytes):

@@ -13,7 +13,9 @@ import msgspec
 
 from perdure.base.errors import PerdureError
 from perdure.records.record import Record
-from perdure.trace.reader import RunReader
+from perdure.trace.export_check import check_export
+from perdure.trace.export_store import ExportStore
+from perdure.trace.open_record import open_record
 from perdure.trace.rungs import moves_of, wrong_rungs
 from perdure.trace.scores import read_scores, score_ids
 from perdure.trace.sittings import JournalLoss, journal_losses
@@ -58,7 +60,7 @@ def verify(folder: Path) -> RunReport:
     that goes on meanwhile, each world is checked as it stood when it was come to.
     """
     try:
-        reader = RunReader.open(folder)
+        reader = open_record(folder)
     except PerdureError as error:
         return RunReport(run_id="", worlds=(), findings=(Finding.of(error, "registry"),))
     with reader:
@@ -86,6 +88,11 @@ def verify(folder: Path) -> RunReport:
             report = check_world(reader, world, known)
             new = tuple(one for one in report.findings if one not in found)
             reports.append(msgspec.structs.replace(report, findings=new))
+        if isinstance(reader.store, ExportStore) and not found:
+            # What is wrong with a file has been found already where the record was read from it.
+            known_of = {one for report in reports for one in report.findings}
+            beside = check_export(reader, reader.store)
+            found = each_once(one for one in beside if one not in known_of)
         verified = RunReport(
             run_id=reader.entry.run_id,
             worlds=tuple(reports),

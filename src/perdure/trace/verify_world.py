@@ -10,20 +10,17 @@ from perdure.base.errors import DamagedRecordError, PerdureError
 from perdure.records.events import Event, Head
 from perdure.records.record import Record
 from perdure.records.registry import LogHead, WorldEntry, WorldOutcome, WorldState
-from perdure.trace.database import Database
 from perdure.trace.decoding import decode_event
 from perdure.trace.reader import RunReader
-from perdure.trace.rows import read_head, read_header, read_rows
+from perdure.trace.rows import read_head, read_header
 from perdure.trace.rules import Tally, cited
 from perdure.trace.run_log import StoredLog
 from perdure.trace.rungs import Moves, Rungs, moves_of, unlogged_rung
+from perdure.trace.stored import WorldRows
 from perdure.trace.verify_claims import MISSING
 from perdure.trace.verify_registry import Finding
 from perdure.trace.walk import Walker, walked
 
-_BLOBS_PER_PAGE = 100
-_PAGE_OF_BLOBS = "SELECT rowid, sha256, bytes FROM blobs WHERE rowid > ? ORDER BY rowid LIMIT ?"
-_HAS_BLOB = "SELECT 1 FROM blobs WHERE sha256 = ?"
 # Texts that many prompts share are looked up once; the memory of that has a limit.
 _SEEN_MAX = 10_000
 _SEQ_MAX = 2**63 - 1
@@ -62,12 +59,12 @@ def check_world(reader: RunReader, entry: WorldEntry, known: Known) -> WorldRepo
         if not reader.has(name):
             absent = _findings(name, _wrongly_absent(known))
             return WorldReport(world_id=name, horizon=horizon, findings=absent)
-        database = reader.partition(name)
-        walker = Walker(name, read_header(database))
+        rows = reader.partition(name)
+        walker = Walker(name, read_header(rows))
     except PerdureError as error:
         return WorldReport(world_id=name, horizon=horizon, findings=(Finding.of(error, name),))
     try:
-        findings = _check(reader, database, walker, entry, known)
+        findings = _check(reader, rows, walker, entry, known)
     except PerdureError as error:
         findings = (Finding.of(error, name),)
     head = walker.head
@@ -83,26 +80,26 @@ def check_world(reader: RunReader, entry: WorldEntry, known: Known) -> WorldRepo
 
 
 def _check(
-    reader: RunReader, database: Database, walker: Walker, entry: WorldEntry, known: Known
+    reader: RunReader, rows: WorldRows, walker: Walker, entry: WorldEntry, known: Known
 ) -> tuple[Finding, ...]:
     name, tally, seen = entry.world_id, Tally(entry.horizon), set[str]()
     header = reader.header(name)
     if known.personas is not None and header.persona_ids != known.personas:
         return _findings(name, "Its header names other personas than the registry.")
-    stored, log_head = _head(database, walker)
-    for row in walked(walker, read_rows(database, stored.seq), stored, known.witness):
+    stored, log_head = _head(rows, walker)
+    for row in walked(walker, rows.rows(stored.seq), stored, known.witness):
         seq, tick, kind, persona, content, payload, _ = row
         decoded = decode_event(kind, payload, name, seq)
         event = Event(seq=seq, tick=tick, payload=decoded, persona=persona, content=content)
         broken = tally.follow(event)
         wrong = f"The event breaks a rule: {broken}." if broken else None
-        wrong = wrong or _missing(database, cited(event), seen)
+        wrong = wrong or missing_blob(rows, cited(event), seen)
         if wrong is not None:
             return _findings(f"{name}:{seq}", wrong)
     if known.log is not None:
         reader.check_witness(name, walker.head)
     wrong = (
-        _wrong_blob(database)
+        next((wrong for key, data in rows.blobs() if (wrong := wrong_blob(key, data))), None)
         or _wrong_log(reader, log_head, known.log)
         or _wrong_rungs(reader, name, tally.rungs, known)
         or _wrong_outcome(known, walker.head, tally)
@@ -110,13 +107,13 @@ def _check(
     return _findings(name, wrong)
 
 
-def _head(database: Database, walker: Walker) -> tuple[Head, LogHead]:
+def _head(rows: WorldRows, walker: Walker) -> tuple[Head, LogHead]:
     """Read the head; where events are missing at the end, count the good ones before it."""
     try:
-        return read_head(database)
+        return read_head(rows)
     except DamagedRecordError as error:
         try:
-            for row in read_rows(database, _SEQ_MAX):
+            for row in rows.rows(_SEQ_MAX):
                 walker.step(row)
         except DamagedRecordError as earlier:
             if earlier.where != error.where:
@@ -134,11 +131,12 @@ def _wrongly_absent(known: Known) -> str | None:
     return MISSING
 
 
-def _missing(database: Database, names: tuple[str, ...], seen: set[str]) -> str | None:
+def missing_blob(rows: WorldRows, names: tuple[str, ...], seen: set[str]) -> str | None:
+    """Say which of the blobs that an event cites is missing; `seen` is kept between events."""
     for name in names:
         if name in seen:
             continue
-        if not _is_hash(name) or not database.fetch(_HAS_BLOB, (bytes.fromhex(name),)):
+        if not _is_hash(name) or not rows.has_blob(bytes.fromhex(name)):
             return f"The event cites the blob {name[:64]!r}, which is missing."
         if len(seen) >= _SEEN_MAX:
             seen.clear()
@@ -150,14 +148,12 @@ def _is_hash(name: str) -> bool:
     return bool(re.fullmatch(r"[0-9a-f]{64}", name))
 
 
-def _wrong_blob(database: Database) -> str | None:
-    after = -1
-    while page := database.fetch(_PAGE_OF_BLOBS, (after, _BLOBS_PER_PAGE)):
-        for after, key, data in page:  # noqa: B007 - the last one begins the next page
-            if not isinstance(data, bytes) or sha256(data) != key:
-                shown = key.hex() if isinstance(key, bytes) else repr(key)
-                return f"The blob {shown} does not match its hash."
-    return None
+def wrong_blob(key: object, data: object) -> str | None:
+    """Say that stored bytes do not match the hash that they are kept under."""
+    if isinstance(data, bytes) and sha256(data) == key:
+        return None
+    shown = key.hex() if isinstance(key, bytes) else repr(key)
+    return f"The blob {shown} does not match its hash."
 
 
 def _wrong_log(

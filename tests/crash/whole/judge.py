@@ -91,8 +91,8 @@ def read_books(folder: Path, facts: Sequence[Fact]) -> tuple[Books, list[str]]:
                 if isinstance(event.payload, Cost):
                     costs[name, event.tick].append(event.payload.amount)
             if reader.has(name):
-                rows = reader.partition(name).fetch("SELECT seq, hash FROM events")
-                chains |= {(name, q): h.hex() for q, h in rows if (name, q) in asked}
+                rows = reader.rows(name)
+                chains |= {(name, q): h.hex() for q, *_, h in rows if (name, q) in asked}
     charged = sum(row.cost for row in log if isinstance(row, CallsLost | CallsOrphaned))
     end = End(
         worlds=tuple(

@@ -145,6 +145,24 @@ def test_an_open_question_gets_a_scale(folder: Path) -> None:
     assert "made to score answers again" in ledger.out
 
 
+def test_an_export_has_the_scores_and_the_same_reports(folder: Path) -> None:
+    """Scores go with an export, byte for byte; a report of them is the same from both."""
+    run = folder / "run"
+    score_id = score(folder, "--temperature", "0.5", "--json").document["scores"]["rescoring"]["id"]
+    live, exported, there, listed, verified = commands(
+        ("report", run, "--scores", score_id, "--format", "markdown"),
+        ("export", run, "--with-held-out"),
+        ("report", run / "export", "--scores", score_id, "--format", "markdown"),
+        ("score", run / "export", "--list"),
+        ("verify", run / "export"),
+    )
+    assert [one.status for one in (live, exported, there, listed, verified)] == [0] * 5, there.err
+    assert live.out == there.out
+    assert score_id in listed.out
+    name = f"scores/{score_id}.jsonl"
+    assert (run / name).read_bytes() == (run / "export" / name).read_bytes()
+
+
 @pytest.mark.parametrize(
     ("asked", "status", "said"),
     [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
@@ -115,7 +115,7 @@ def test_events_are_looked_up(known: Known, page: int, monkeypatch: pytest.Monke
         assert lookup.span_of(tick) == (mine[0].seq, mine[-1].seq)
     everything = Span(0, events[-1].seq)
     some = Span(3, events[-1].seq - 3)
-    for wanted, holds in (
+    asked: tuple[tuple[Wanted, Callable[[Event], bool]], ...] = (
         (Wanted(), lambda _: True),
         (Wanted(persona="p1"), lambda event: event.persona == "p1"),
         (Wanted(kinds=("turn",)), lambda event: KIND_OF[type(event.payload)] == "turn"),
@@ -123,7 +123,8 @@ def test_events_are_looked_up(known: Known, page: int, monkeypatch: pytest.Monke
             Wanted(persona="p1", besides=("tick_closed",)),
             lambda event: event.persona == "p1" or KIND_OF[type(event.payload)] == "tick_closed",
         ),
-    ):
+    )
+    for wanted, holds in asked:
         for span in (everything, some):
             due = [
                 event for event in events if span.first <= event.seq <= span.last and holds(event)

@@ -75,7 +75,7 @@ def places(folder: Path) -> list[str]:
     return [finding.where for finding in report.every_finding]
 
 
-def rewrite(folder: Path, name: str, change: Callable[[list[dict[str, Any]]], None]) -> None:
+def rewrite(folder: Path, name: str, change: Callable[[list[dict[str, Any]]], object]) -> None:
     """Edit the rows of a file, and its entry in the manifest with it."""
     table = pq.read_table(folder / name)
     rows = table.to_pylist()
@@ -118,7 +118,8 @@ def test_a_flipped_byte_is_named(exported: Path, name: str, part: float) -> None
 @pytest.mark.parametrize("name", FILES)
 def test_a_missing_or_empty_file_is_named(exported: Path, name: str) -> None:
     """What is gone is an error of ours with its place, never one of the library."""
-    for damage in (lambda path: path.write_bytes(b""), lambda path: path.unlink()):
+    damages: tuple[Callable[[Path], object], ...] = (lambda one: one.write_bytes(b""), Path.unlink)
+    for damage in damages:
         damage(exported / name)
         assert any(name in place for place in places(exported))
         if name in READ:
@@ -161,18 +162,18 @@ def column(name: str, value: object, place: int = 5) -> Callable[[list[dict[str,
     return change
 
 
-EDITS: dict[str, tuple[str, Callable[[list[dict[str, Any]]], None], str]] = {
+EDITS: dict[str, tuple[str, Callable[[list[dict[str, Any]]], object], str]] = {
     "an answer": (EVENTS, answer, f"{FIRST}:"),
     "a persona": (EVENTS, column("persona", "p9"), f"{FIRST}:5"),
     "a tick": (EVENTS, column("tick", 2), f"{FIRST}:5"),
     "no number": (EVENTS, column("seq", None), f"{FIRST}:5"),
     "no payload": (EVENTS, column("payload", None), f"{FIRST}:5"),
     "a hash": (EVENTS, column("hash", bytes(32)), f"{FIRST}:5"),
-    "an event left out": (EVENTS, lambda rows: rows.pop(5) and None, f"{FIRST}:5"),
+    "an event left out": (EVENTS, lambda rows: rows.pop(5), f"{FIRST}:5"),
     "the last tick left out": (EVENTS, lambda rows: rows.__delitem__(slice(-21, None)), FIRST),
     "events in another order": (EVENTS, lambda rows: rows.reverse(), FIRST),
     "a text": (BLOBS, column("bytes", b"other", 0), FIRST),
-    "no text": (BLOBS, lambda rows: rows.pop(0) and None, FIRST),
+    "no text": (BLOBS, lambda rows: rows.pop(0), FIRST),
     "texts in another order": (BLOBS, lambda rows: rows.reverse(), FIRST),
     "what is no hash": (BLOBS, column("sha256", b"", 0), FIRST),
     "the run": ("run.parquet", lambda rows: rows.clear(), "run entry"),
@@ -181,7 +182,7 @@ EDITS: dict[str, tuple[str, Callable[[list[dict[str, Any]]], None], str]] = {
         lambda rows: rows[0].update(entry=rows[0]["entry"].replace("USD", "EUR")),
         "run entry",
     ),
-    "the log": ("log.parquet", lambda rows: rows.pop() and None, ""),
+    "the log": ("log.parquet", lambda rows: rows.pop(), ""),
     "a row of the log": ("log.parquet", column("kind", "paused", 1), "run log"),
     "a real value": ("held_out.parquet", column("value", "no", 0), "held_out"),
     "somebody": ("people.parquet", column("persona", "p9", 1), "persona 1"),
@@ -195,7 +196,7 @@ EDITS: dict[str, tuple[str, Callable[[list[dict[str, Any]]], None], str]] = {
     "a header": ("worlds.parquet", column("header", "{}", 0), ""),
     "an end": ("worlds.parquet", column("seq", 3, 0), FIRST),
     "no end": ("worlds.parquet", column("seq", None, 0), ""),
-    "a world left out": ("worlds.parquet", lambda rows: rows.pop() and None, ""),
+    "a world left out": ("worlds.parquet", lambda rows: rows.pop(), ""),
 }
 
 
@@ -213,12 +214,12 @@ def test_an_edit_is_named_though_the_manifest_was_edited_with_it(exported: Path,
     ("name", "change"),
     [
         (TURNS, column("answer", "No.", 0)),
-        (TURNS, lambda rows: rows.pop() and None),
+        (TURNS, lambda rows: rows.pop()),
         ("personas.parquet", column("age", 42, 0)),
     ],
 )
 def test_a_table_for_analysis_that_does_not_follow_from_the_record_is_named(
-    exported: Path, name: str, change: Callable[[list[dict[str, Any]]], None]
+    exported: Path, name: str, change: Callable[[list[dict[str, Any]]], object]
 ) -> None:
     """Verify makes each table again, so what analysts read is what the record says."""
     rewrite(exported, name, change)

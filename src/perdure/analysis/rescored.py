@@ -109,6 +109,11 @@ class RescoredSource:
         """The known held-out choice of each persona."""
         return self._source.held_out
 
+    @property
+    def withheld(self) -> bool:
+        """Whether there are held-out values that were left out of this copy of the record."""
+        return self._source.withheld
+
     def events(self, world_id: str, kinds: Collection[str] | None = None) -> Iterator[Event]:
         """Stream a world's events; a turn of the question is followed by its new score.
 

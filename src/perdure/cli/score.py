@@ -88,21 +88,22 @@ def score(
 
     """
     from perdure.cli.output import show, write_json  # noqa: PLC0415 - heavy
-    from perdure.cli.record import require_run  # noqa: PLC0415 - heavy
+    from perdure.cli.record import require_record, require_run  # noqa: PLC0415 - heavy
     from perdure.cli.score_view import list_parts, scored_parts  # noqa: PLC0415 - heavy
     from perdure.runner.rescoring import Wanted, rescore  # noqa: PLC0415 - heavy
     from perdure.study import Overrides  # noqa: PLC0415 - heavy
     from perdure.study.overrides import for_vectors  # noqa: PLC0415 - heavy
     from perdure.trace.scores import all_scores  # noqa: PLC0415 - heavy
 
-    require_run(folder)
     if listing:
+        require_record(folder)
         found = all_scores(folder)
         if json:
             write_json(found)
         else:
             show(*list_parts(found, str(folder)))
         return EXIT_DONE
+    require_run(folder)
     flags = Overrides(
         model=model,
         base_url=base_url,

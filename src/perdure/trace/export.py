@@ -65,6 +65,7 @@ from perdure.trace.parquet_table import Columns, Row, TableWriter, write_table
 from perdure.trace.reader import RunReader, event_of
 from perdure.trace.rows import read_head
 from perdure.trace.rules import cited
+from perdure.trace.scores import SCORES_NAME, path_of, read_scores, score_ids
 from perdure.trace.sittings import may_hold_open
 from perdure.trace.stored import Unchecked
 from perdure.trace.verify_world import missing_blob, wrong_blob
@@ -93,7 +94,9 @@ def export(folder: Path, *, with_held_out: bool = False) -> Manifest:
         try:
             reader = freeze(store)
             reader.check_registry()
-            manifest = _Export(reader, unborn).write(with_held_out=with_held_out)
+            export = _Export(reader, unborn)
+            export.copy_scores(folder)
+            manifest = export.write(with_held_out=with_held_out)
         finally:
             store.close()
         (unborn / MANIFEST_NAME).write_bytes(encode(manifest) + b"\n")
@@ -124,6 +127,15 @@ class _Export:
         self._marked = marks(reader.log)
         self._about = _about(reader, self._marked)
         self._files: dict[str, ExportedFile] = {}
+
+    def copy_scores(self, run: Path) -> None:
+        """Copy what was scored again, each file as it is, once it is known to be whole."""
+        for score_id in score_ids(run):
+            answers = read_scores(run, score_id).end.answers
+            source, place = path_of(run, score_id), path_of(self._folder, score_id)
+            place.parent.mkdir(exist_ok=True)
+            shutil.copyfile(source, place)
+            self._describe(f"{SCORES_NAME}/{place.name}", answers)
 
     def write(self, *, with_held_out: bool) -> Manifest:
         """Write all files but the manifest, and give that."""

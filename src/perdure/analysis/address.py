@@ -1,7 +1,7 @@
 """The address of a figure: a path of natural keys, and filters.
 
-Such as `answers/vote/calm/0/yes?seed=1`. An address says where a figure is by the names that a study gives, so that it stays what it is
-whatever else a report has. Pure.
+Such as `answers/vote/calm/0/yes?seed=1`. It says where a figure is by the names that a study gives,
+so that it stays what it is whatever else a report has. Pure.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote
 
 from perdure.base.errors import UsageError
 from perdure.records.record import Record
-from perdure.study.findings import nearest, quoted
+from perdure.study.findings import quoted
 
 # What an address can begin with, and how it goes on; what is in brackets may be left out.
 KINDS: dict[str, str] = {
@@ -77,23 +77,14 @@ def is_address(text: str) -> bool:
 
 
 def read_address(text: str) -> Address:
-    """Take an address apart.
+    """Take an address apart; it is one.
 
     Raises:
-        UsageError: it begins with no kind, or has a filter that is none; says which there are.
+        UsageError: it has a filter that is none; says which there are.
 
     """
     path, _, query = text.partition("?")
     keys = tuple(unquote(one) for one in path.split("/"))
-    if keys[0] not in KINDS:
-        near = nearest(keys[0], KINDS)
-        meant = f"Did you mean `{near}`? " if near else ""
-        raise UsageError(
-            f"{quoted(text)} is neither the id of an event nor the address of a figure.",
-            where="ID",
-            remedy=f"{meant}An event is a world and a number, such as `0123456789ab:12`. "
-            f"An address begins with {', '.join(KINDS)}.",
-        )
     filters: dict[str, str] = {}
     for part in filter(None, query.split("&")):
         name, _, value = part.partition("=")

@@ -46,6 +46,7 @@ from perdure.analysis.polarization import BELIEF
 from perdure.analysis.questions import ClaimShares, QuestionShares, TickShares
 from perdure.analysis.report import Report, WorldLine
 from perdure.analysis.unmeasured import Gap
+from perdure.analysis.verbatims import REST, WORDLESS
 from perdure.records.outcome import UnscorableCause
 
 Path: TypeAlias = tuple[str | int, ...]
@@ -705,7 +706,13 @@ class _Addressed:
                 (at,),
                 (
                     answers,
-                    Part("rest", "sampled, in no cluster", Clustered(one.question, -1), ids),
+                    Part("rest", "sampled, in no cluster", Clustered(one.question, REST), ids),
+                    Part(
+                        "wordless",
+                        "sampled, without a word",
+                        Clustered(one.question, WORDLESS),
+                        ids,
+                    ),
                 ),
             )
             for number in range(len(one.clusters)):
@@ -890,7 +897,7 @@ class _Addressed:
                     Part("failed", "failed", pick._replace(only="failed"), self.all),
                 ),
             )
-        rows = {LOST: "calls_lost", ORPHANED: "calls_orphaned", ESTIMATED: "tick_discarded"}
+        rows = {LOST: "lost", ORPHANED: "orphaned", ESTIMATED: "discarded"}
         yield Figure(
             "outside",
             "What was called outside closed ticks.",

@@ -45,8 +45,9 @@ _NOTHING = "nothing"
 class Put(NamedTuple):
     """Turns in which a question was put, or how they came out: at some ticks, or at all.
 
-    `came` is `asked` (the turns), `taken` (those that did not fail), `failed`, `unscorable`, `unjudged` (no score on record), `scored`
-    or `right` (scored as what is real). `value` keeps the scored answers that add to this figure,
+    `came` is `asked` (the turns), `taken` (those that did not fail), `failed`, `unscorable`,
+    `unjudged` (no score on record), `scored` or `right` (scored as what is real). `value` keeps the
+    scored answers that add to this figure,
     `cause` those that came out so. `claim` keeps answers outside waves that this was shown with.
     `known` keeps personas with a known real value.
     """
@@ -127,7 +128,7 @@ class Active(NamedTuple):
 
 
 class Clustered(NamedTuple):
-    """The answers to a question in a scenario that are in a cluster; at -1, in none."""
+    """The answers to a question in a scenario that are in a cluster, `REST` or `WORDLESS`."""
 
     question: str
     place: int

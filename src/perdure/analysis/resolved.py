@@ -12,6 +12,7 @@ from perdure.analysis.address import FILTERS, KINDS, Address, address
 from perdure.analysis.addressed import NO_NAME, Figure, Path, figures, value_at
 from perdure.analysis.evidence import Narrow, Part, Spent
 from perdure.analysis.report import Report
+from perdure.analysis.unmeasured import Gap
 from perdure.base.errors import UsageError
 from perdure.records.study import Study
 from perdure.study.findings import quoted
@@ -171,6 +172,8 @@ def _reasons(places: Iterable[_Placed]) -> Iterator[tuple[str, str]]:
         if isinstance(value, msgspec.Struct):
             for name in value.__struct_fields__:
                 inner = getattr(value, name)
+                if isinstance(value, Gap) and name == "cause":
+                    continue
                 if name in _WHY and isinstance(inner, str):
                     if inner:
                         yield _pointer((*path, name)), inner

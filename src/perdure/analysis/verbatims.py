@@ -23,6 +23,7 @@ QUOTES_MAX = 3
 FLOOR_MIN = 3
 FLOOR_PARTS = 50  # a fiftieth of the sample
 _TEXT_MAX = 2_000
+REST, WORDLESS = -1, -2  # in the place of a cluster: the answers in none
 
 
 class Quote(Record):
@@ -151,10 +152,13 @@ def verbatims(
 
 
 def members(sample: Sample, place: int) -> tuple[Quote, ...]:
-    """Give all answers of the cluster at a place, or at -1 those that are in none."""
-    given, found, _ = _cut(sample.quotes())
+    """Give all answers of the cluster at a place; or those in none (`REST`), or `WORDLESS`."""
+    quotes = sample.quotes()
+    given, found, _ = _cut(quotes)
     if place >= 0:
         return tuple(quote for one in found[place].places for quote in given[one])
+    if place == WORDLESS:
+        return tuple(quote for quote in quotes if not words_of(quote.text))
     within = {one for cluster in found for one in cluster.places}
     return tuple(quote for one, some in enumerate(given) if one not in within for quote in some)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from perdure.base.errors import EXIT_DONE, UsageError
-from perdure.cli.arguments import Json, RunFolder
+from perdure.cli.arguments import Beside, Json, RunFolder
 from perdure.cli.command import PlainCommand
 
 if TYPE_CHECKING:
@@ -71,15 +71,6 @@ To = Annotated[
 As = Annotated[
     Format | None,
     typer.Option("--format", help="Write it as this (default: as FILE ends, or text)."),
-]
-
-Beside = Annotated[
-    Path | None,
-    typer.Option(
-        "--beside",
-        metavar="DIR",
-        help="Compare with this run on the same people, such as one of the rule baseline.",
-    ),
 ]
 
 

@@ -230,7 +230,9 @@ class Evidence:
             kept = frozenset({self._narrow.persona})
         if self._narrow.group:
             spec = grouping_attribute(self._study.ontology, self._narrow.by)
-            groups = {one.code: one.personas for one in groups_of(self._source.personas, spec)}
+            found = groups_of(self._source.personas, spec)
+            groups = {one.label: one.personas for one in found}
+            groups |= {one.code: one.personas for one in found}
             self._require("group", self._narrow.group, list(groups))
             mine = groups[self._narrow.group]
             kept = mine if kept is None else kept & mine

@@ -141,29 +141,29 @@ def _narrowed(places: Iterable[_Placed], narrow: Narrow) -> Iterator[_Placed]:
         return
     for path, value in places:
         kept: list[_Placed] = [(path, value)]
-        for field, wanted in (
-            ("seed", narrow.seed),
-            ("world_id", narrow.world),
-            ("group", narrow.group),
+        for fields, wanted in (
+            (("seed",), narrow.seed),
+            (("world_id",), narrow.world),
+            (("group", "label"), narrow.group),
         ):
             if wanted:
-                kept = [one for place, inner in kept for one in _with(place, inner, field, wanted)]
+                kept = [one for place, inner in kept for one in _with(place, inner, fields, wanted)]
         yield from kept
 
 
-def _with(path: Path, value: object, field: str, wanted: str) -> Iterator[_Placed]:
+def _with(path: Path, value: object, fields: Sequence[str], wanted: str) -> Iterator[_Placed]:
     if isinstance(value, msgspec.Struct):
-        if str(getattr(value, field, "")) == wanted:
+        if any(str(getattr(value, field, "")) == wanted for field in fields):
             yield path, value
             return
         for name in value.__struct_fields__:
-            yield from _with((*path, name), getattr(value, name), field, wanted)
+            yield from _with((*path, name), getattr(value, name), fields, wanted)
     elif isinstance(value, Mapping):
         for name, inner in value.items():
-            yield from _with((*path, str(name)), inner, field, wanted)
+            yield from _with((*path, str(name)), inner, fields, wanted)
     elif isinstance(value, Sequence) and not isinstance(value, str):
         for place, inner in enumerate(value):
-            yield from _with((*path, place), inner, field, wanted)
+            yield from _with((*path, place), inner, fields, wanted)
 
 
 def _reasons(places: Iterable[_Placed]) -> Iterator[tuple[str, str]]:

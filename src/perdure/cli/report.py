@@ -156,9 +156,10 @@ def _text(found: Report, chosen: Format) -> str:
     from perdure.analysis.html_page import page  # noqa: PLC0415 - heavy
     from perdure.analysis.markdown import markdown  # noqa: PLC0415 - heavy
     from perdure.cli.output import json_text  # noqa: PLC0415 - heavy
+    from perdure.cli.report_json import with_addresses  # noqa: PLC0415 - heavy
     from perdure.cli.report_view import report_parts  # noqa: PLC0415 - heavy
 
     if chosen is Format.JSON:
-        return json_text(found)
+        return json_text(with_addresses(found))
     blocks = list(report_parts(found))
     return page(blocks) if chosen is Format.HTML else markdown(blocks)

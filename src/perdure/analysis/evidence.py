@@ -194,7 +194,7 @@ class Evidence:
         self._figures = figures_by_question(self._study)
         self._waved = frozenset(waved_questions(self._study))
         self._worlds = {one.world_id: one for one in source.worlds}
-        self._drawn: dict[Clustered, frozenset[str]] = {}
+        self._drawn: dict[tuple[Clustered, tuple[str, ...]], frozenset[str]] = {}
         self._who = self._personas()
         self._require("seed", self._narrow.seed, [str(one.replicate_seed) for one in source.worlds])
         self._require("world", self._narrow.world, list(self._worlds))
@@ -475,9 +475,10 @@ class Evidence:
     def _clustered(
         self, world: WorldEntry, clustered: Clustered, worlds: Collection[str]
     ) -> Iterator[Event]:
-        if clustered not in self._drawn:
-            self._drawn[clustered] = frozenset(self._members(clustered, worlds))
-        drawn, name = self._drawn[clustered], world.world_id
+        key = clustered, tuple(worlds)
+        if key not in self._drawn:
+            self._drawn[key] = frozenset(self._members(clustered, worlds))
+        drawn, name = self._drawn[key], world.world_id
         return (one for one in self._events(world, Turn) if f"{name}:{one.seq}" in drawn)
 
     def _members(self, clustered: Clustered, worlds: Collection[str]) -> Iterator[str]:

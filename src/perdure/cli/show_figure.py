@@ -32,7 +32,7 @@ from perdure.trace.reader import RunReader
 EVENTS_MAX = 20
 _LINES_MAX = 40
 _TEXT_MAX = 200
-_LINES_AT_ONCE = 500
+_PIECES_AT_ONCE = 500
 
 
 def show_figure(
@@ -65,7 +65,7 @@ def _write(pieces: Iterable[str]) -> None:
     held: list[str] = []
     for piece in pieces:
         held.append(piece)
-        if len(held) == _LINES_AT_ONCE:
+        if len(held) == _PIECES_AT_ONCE:
             write_out("".join(held))
             held.clear()
     write_out("".join(held))

@@ -28,7 +28,7 @@ from perdure.analysis.report import Report, build_report
 from perdure.analysis.resolved import resolve
 from perdure.base.errors import EXIT_DONE, EXIT_USAGE
 from perdure.cli.shown import look
-from perdure.records.events import KIND_OF, BeliefsHeld, Cost, Event, Turn
+from perdure.records.events import KIND_OF, BeliefsHeld, Event, Turn
 from perdure.records.study import Study
 from perdure.trace.reader import RunReader
 
@@ -73,7 +73,7 @@ class Run:
         self.report = build_report(reader)
         self.study = msgspec.json.decode(reader.entry.study, type=Study)
         self.held = Held(reader)
-        self.evidence = Evidence(self.held)  # type: ignore[arg-type] - it is one by what it gives
+        self.evidence = Evidence(self.held)
         self.seeds = {one.world_id: one.replicate_seed for one in reader.worlds}
         self.scenario = {one.world_id: one.scenario for one in reader.worlds}
         self.held_out = reader.held_out
@@ -105,7 +105,7 @@ def give(choices: Sequence[str], name: str, payload: Any, *, several: bool) -> f
     if payload.number is not None:
         return float(payload.number) if name == "mean" else 0.0
     if payload.masses:
-        given = dict(zip(choices, payload.masses, strict=True))
+        given: dict[str, float] = dict(zip(choices, payload.masses, strict=True))
     elif payload.choices is not None:
         given = dict.fromkeys(payload.choices if several else payload.choices[:1], 1.0)
     else:
@@ -192,7 +192,7 @@ def check_answers(run: Run, figure: Figure, keys: Sequence[str], parts: Found) -
 
 
 def check_moves(run: Run, figure: Figure, keys: Sequence[str], parts: Found) -> None:
-    """Changes and differences: by persona and seed, from the two scores of each."""
+    """Measure changes and differences again: by persona and seed, from the two scores of each."""
     depth = 3 if keys[0] == "changes" else 4
     if len(keys) == depth:
         row = run.value(figure)
@@ -354,7 +354,7 @@ def check_channels(run: Run, figure: Figure, keys: Sequence[str], parts: Found) 
 
 
 def check_costs(run: Run, figure: Figure, _keys: Sequence[str], parts: Found) -> None:
-    """Attempts, amounts, tokens."""
+    """Add up attempts, amounts and tokens."""
     total = run.value(figure)
     total = getattr(total, "sum", total)
     costs = payloads(parts["attempts"])
@@ -368,7 +368,7 @@ def check_costs(run: Run, figure: Figure, _keys: Sequence[str], parts: Found) ->
 
 
 def check_worlds(run: Run, figure: Figure, keys: Sequence[str], parts: Found) -> None:
-    """Turns, failures, reflections, events."""
+    """Count turns, failures, reflections and events."""
     lines = run.report.worlds if len(keys) == 1 else [run.value(figure)]
     assert sum(one.turns for one in lines) == len(parts["turns"])
     assert sum(one.turns_failed for one in lines) == len(parts["failed"])
@@ -385,7 +385,7 @@ def check_activations(run: Run, figure: Figure, _keys: Sequence[str], parts: Fou
 
 
 def check_models(run: Run, figure: Figure, _keys: Sequence[str], parts: Found) -> None:
-    """Attempts that a role answered."""
+    """Count the attempts that a role answered."""
     use = run.value(figure)
     assert use.failed == len(parts["failed"])
     names = Counter(one.served or one.model for one in payloads(parts["served"]))
@@ -393,7 +393,7 @@ def check_models(run: Run, figure: Figure, _keys: Sequence[str], parts: Found) -
 
 
 def check_verbatims(run: Run, figure: Figure, keys: Sequence[str], parts: Found) -> None:
-    """The answers of a cluster, the rest, and all of them; what is quoted is among them."""
+    """Count the answers of a cluster, the rest, and all; what is quoted is among them."""
     found = run.value(figure)
     if len(keys) == 3:
         assert found.answers == len(parts["of"])
@@ -413,7 +413,7 @@ def check_polarization(run: Run, figure: Figure, _keys: Sequence[str], parts: Fo
 
 
 def check_anomalies(run: Run, figure: Figure, keys: Sequence[str], parts: Found) -> None:
-    """The figure of a rule from its events; for the rule as a whole, how often it held."""
+    """Compute the figure of a rule from its events; of all of it, count how often it held."""
     found = run.value(figure)
     if len(keys) == 2:
         assert found.found == sum(one.rule == keys[1] for one in run.report.anomalies.found)
@@ -437,7 +437,7 @@ def check_anomalies(run: Run, figure: Figure, keys: Sequence[str], parts: Found)
 
 
 def check_failures(_run: Run, _figure: Figure, keys: Sequence[str], parts: Found) -> None:
-    """What failed is among all that was tried, and failed so."""
+    """Find what failed among all that was tried, and that it failed so."""
     every = {(world, event.seq) for world, event in parts["of"]}
     assert {(world, event.seq) for world, event in parts["counted"]} <= every
     if len(keys) == 3:
@@ -451,7 +451,7 @@ def check_failures(_run: Run, _figure: Figure, keys: Sequence[str], parts: Found
 
 
 def check_gaps(run: Run, figure: Figure, _keys: Sequence[str], parts: Found) -> None:
-    """What is missing, counted; and what it is missing of."""
+    """Count what is missing, and what it is missing of."""
     gap = run.value(figure)
     if gap.cause:
         missing = [name for name in parts if name not in {"asked", "of", "attempts"}]
@@ -464,7 +464,7 @@ def check_gaps(run: Run, figure: Figure, _keys: Sequence[str], parts: Found) -> 
 
 
 def check_telling(run: Run, figure: Figure, keys: Sequence[str], parts: Found) -> None:
-    """A difference of means, from the scores of both sides."""
+    """Take a difference of means, from the scores of both sides."""
     if len(keys) == 1:
         return
     one = run.value(figure)
@@ -742,7 +742,7 @@ def test_a_figure_names_events_that_show_resolves(recorded, perdure):
 
 
 def test_on_a_terminal_the_first_are_listed_and_all_if_asked_for(recorded, perdure):
-    """The first twenty with how many there are; with --all every one, in the order of the record."""
+    """The first twenty with how many there are; with --all every one, in the record's order."""
     folder = recorded("vote")
     said = perdure("show", folder, "answers/vote/clinton-messages/0")
     every = perdure("show", folder, "answers/vote/clinton-messages/0", "--all")
@@ -839,7 +839,7 @@ def test_an_unknown_address_names_the_nearest_and_the_kinds(recorded, perdure):
 
 
 def test_a_report_names_an_address_for_every_row_and_finding(recorded, perdure, tmp_path):
-    """In a page each row has one that resolves; on a terminal and in Markdown each table says how."""
+    """In a page each row has one that resolves; in Markdown each table says how it is made."""
     for name in RUNS:
         folder = recorded(name)
         with RunReader.open(folder) as reader:
@@ -887,3 +887,14 @@ def test_events_stream_and_are_never_held(recorded, monkeypatch, capsys):
     show_figure.show_figure(recorded("vote"), name, beside=None, every=True, as_json=True)
     assert "written" in order[:20]
     assert order.count("written") > 20
+
+
+def test_a_run_beside_is_asked_for_its_own_events(recorded, perdure):
+    """The events here are named, and the address under which the other run has its own."""
+    folder = recorded("vote")
+    name = "beside/clinton-messages/0"
+    assert perdure("show", folder, name).status == EXIT_USAGE
+    found = perdure("show", folder, name, "--beside", folder, "--json").document
+    assert found["values"][0]["value"]["own"]["compared"] == found["parts"][0]["events"] > 0
+    (other,) = [one for one in found["beside"] if one.startswith("the other run")]
+    assert perdure("show", folder, other.rpartition(" ")[2]).status == EXIT_DONE

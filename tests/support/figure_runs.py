@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import shutil
 from hashlib import sha256
 from pathlib import Path
 
@@ -101,20 +104,32 @@ class _Refusing(WatchingServer):
         return "error_text" if chat and mark % 7 == 0 else None
 
 
+def _run(*arguments: object) -> None:
+    """Call the command line, and let nothing of what it says be seen."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        assert execute([str(one) for one in arguments]) == 0
+
+
 def record(name: str, folder: Path) -> Path:
     """Record one of the runs; give its folder."""
     folder.mkdir(parents=True, exist_ok=True)
     out = folder / "run"
-    quiet = ("--out", str(out), "--quiet")
-    if name in {"vote", "rumour"}:
-        study = EXAMPLES / {"vote": "vote96", "rumour": "rumour"}[name] / "study.yaml"
-        number = {"vote": "16", "rumour": "24"}[name]
-        assert execute(["run", str(study), "--n", number, *quiet]) == 0
+    quiet = ("--out", out, "--quiet")
+    if name == "vote":
+        study = EXAMPLES / "vote96" / "study.yaml"
+        _run("run", study, "--n", "16", *quiet)
+    elif name == "rumour":
+        shutil.copytree(EXAMPLES / "rumour", folder, dirs_exist_ok=True)
+        study = folder / "study.yaml"
+        text = study.read_text().replace("horizon: 10", "horizon: 6")
+        text = text.replace("seeds: [1, 2, 3]", "seeds: [1, 2]")
+        study.write_text(text.replace("waves: [0, 9]", "waves: [0, 5]"))
+        _run("run", study, "--n", "24", *quiet)
     elif name == "street":
         with _Refusing(answers=STREET, latency_s=(0.0, 0.0)) as server:
             study = write_street(folder, server.base_url)
             study.write_text(study.read_text() + "quorum: 0.05\n")
-            assert execute(["run", str(study), *quiet]) == 0
+            _run("run", study, *quiet)
     else:
         (folder / "intent.yaml").write_text(ANCHORS)
         people = "".join(f"q{place:02d},{place % 2}\n" for place in range(10))
@@ -123,10 +138,10 @@ def record(name: str, folder: Path) -> Path:
         def say(request: dict[str, object]) -> str:
             return SAID[sha256(repr(request["messages"]).encode()).digest()[0] % len(SAID)]
 
-        with MisbehavingServer(responder=say) as server:
+        with MisbehavingServer(responder=say) as endpoint:
             study = folder / "study.yaml"
-            study.write_text(LIKENESS.replace("BASE_URL", server.base_url))
+            study.write_text(LIKENESS.replace("BASE_URL", endpoint.base_url))
             anchors = folder / "intent.yaml"
-            assert execute(["anchors", "check", str(anchors), "--study", str(study)]) == 0
-            assert execute(["run", str(study), *quiet]) == 0
+            _run("anchors", "check", anchors, "--study", study)
+            _run("run", study, *quiet)
     return out

@@ -22,7 +22,8 @@ import pytest
 from tests.support.figure_runs import RUNS, record
 
 from perdure.analysis.address import KINDS, read_address
-from perdure.analysis.addressed import Figure, figures, value_at
+from perdure.analysis.addressed import figures
+from perdure.analysis.addressing import Figure, value_at
 from perdure.analysis.evidence import Evidence
 from perdure.analysis.report import Report, build_report
 from perdure.analysis.resolved import resolve

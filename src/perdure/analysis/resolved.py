@@ -9,9 +9,11 @@ from typing import NamedTuple
 import msgspec
 
 from perdure.analysis.address import FILTERS, KINDS, Address, address
-from perdure.analysis.addressed import NO_NAME, Figure, Path, figures, value_at
+from perdure.analysis.addressed import figures
+from perdure.analysis.addressing import Figure, Path, value_at
 from perdure.analysis.evidence import Narrow, Part, Spent
 from perdure.analysis.report import Report
+from perdure.analysis.run_figures import NO_NAME
 from perdure.analysis.unmeasured import Gap
 from perdure.base.errors import UsageError
 from perdure.records.study import Study

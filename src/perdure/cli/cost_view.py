@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from perdure.analysis.address import address
-from perdure.analysis.addressed import NO_NAME
 from perdure.analysis.costs import CostSum, NamedSum
 from perdure.analysis.document import Block, Table
 from perdure.analysis.ledger import Ledger
 from perdure.analysis.outside import MEANING, Outside
+from perdure.analysis.run_figures import NO_NAME
 from perdure.base.money import show
 from perdure.cli.figures import UNKNOWN, count, plural, spend
 from perdure.cli.tables import heading, paragraph, table

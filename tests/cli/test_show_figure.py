@@ -10,6 +10,7 @@ import enum
 import html
 import math
 import re
+import statistics
 import types
 import typing
 from collections import Counter, defaultdict
@@ -96,6 +97,14 @@ class Run:
         assert event.seq == int(seq)
         return event
 
+    def evidence_of(self, group: str) -> frozenset[str]:
+        """Name the people of a group, by the attribute that the report is grouped by."""
+        return frozenset(
+            one.id
+            for one in self.reader.personas
+            if str(one.attributes.get(self.report.grouped_by)) == group
+        )
+
     def value(self, figure: Figure, place: int = 0) -> Any:
         """Give what the report has at a place of a figure."""
         return value_at(self.report, figure.at[place])
@@ -133,6 +142,15 @@ def same(one: float | None, other: float | None) -> bool:
     if one is None or other is None:
         return one is other
     return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)
+
+
+def check_spread(spread: Any, values: Sequence[float]) -> None:
+    """Sum up one value for each seed."""
+    assert spread.seeds == len(values)
+    assert same(spread.mean, mean(values))
+    assert same(spread.sd, statistics.stdev(values) if len(values) > 1 else None)
+    assert same(spread.least, min(values, default=None))
+    assert same(spread.most, max(values, default=None))
 
 
 def by_world(found: Sequence[tuple[str, Event]]) -> dict[str, list[Event]]:
@@ -186,7 +204,7 @@ def check_answers(run: Run, figure: Figure, keys: Sequence[str], parts: Found) -
         ]
         spread = run.value(figure, 1)
         if keys[0] == "answers":
-            assert same(spread.mean, mean([one for one in seeds if one is not None]))
+            check_spread(spread, [one for one in seeds if one is not None])
     elif len(keys) == 3:
         rows = [run.value(figure, place) for place in range(len(figure.at))]
         assert sum(row.answers.scored for row in rows) == len(parts["scored"])
@@ -219,7 +237,7 @@ def check_moves(run: Run, figure: Figure, keys: Sequence[str], parts: Found) -> 
         mean([after - first[seed][persona] for persona, after in found.items()])
         for seed, found in last.items()
     ]
-    assert same(run.value(figure).mean, mean([one for one in moves if one is not None]))
+    check_spread(run.value(figure), [one for one in moves if one is not None])
     whole = math.fsum(gives(one) for one in payloads(parts["last"])) - math.fsum(
         gives(one) for one in payloads(parts["first"])
     )
@@ -259,7 +277,31 @@ def check_predictions(run: Run, figure: Figure, keys: Sequence[str], parts: Foun
             for _, event in parts["right"]
         )
         assert same(overall.fit.correct, right)
-        assert overall.fit.personas == len({event.persona for _, event in parts["compared"]})
+        said: dict[str, list[Any]] = defaultdict(list)
+        for _, event in parts["compared"]:
+            said[event.persona].append(event.payload)
+        assert overall.fit.personas == len(said)
+        chances = {
+            persona: {
+                choice: mean([giving(run, question, choice)(one) for one in scores]) or 0.0
+                for choice in run.report.outcome.choices
+            }
+            for persona, scores in said.items()
+        }
+        losses = [
+            sum((part - (choice == run.held_out[who])) ** 2 for choice, part in chance.items())
+            for who, chance in chances.items()
+        ]
+        assert same(overall.fit.brier, mean(losses))
+        logs = [-math.log(max(chance[run.held_out[who]], 0.01)) for who, chance in chances.items()]
+        assert same(overall.fit.log_loss, mean(logs))
+        for one in run.value(figure).groups:
+            people = run.evidence_of(one.group)
+            mine = [event for _, event in parts["scored"] if event.persona in people]
+            assert one.answers.scored == len(mine)
+            for share in one.predicted:
+                gives = giving(run, question, share.choice)
+                assert same(share.share, mean([gives(event.payload) for event in mine]))
     else:
         gives = giving(run, question, keys[3])
         value = run.value(figure)
@@ -289,7 +331,10 @@ def check_beliefs(run: Run, figure: Figure, keys: Sequence[str], parts: Found) -
         len(by_world(parts["counted"])[world]) / len(events)
         for world, events in by_world(parts["of"]).items()
     ]
-    assert same(run.value(figure).mean, mean(shares))
+    check_spread(run.value(figure), shares)
+
+
+_OF_MESSAGES = {"exposures", "messages", "gini", "first_tenth"}
 
 
 def check_channels(run: Run, figure: Figure, keys: Sequence[str], parts: Found) -> None:
@@ -331,13 +376,16 @@ def check_channels(run: Run, figure: Figure, keys: Sequence[str], parts: Found) 
                 for event in events
                 for one in event.payload.presentation.impression.exposures  # type: ignore[union-attr]
             )
-            if what.startswith("tick-") or what in {"exposures", "messages", "gini"}
+            if what.startswith("tick-") or what in _OF_MESSAGES
             else Counter()
         )
         if what == "exposures" or what.startswith("tick-"):
             return float(shown.total())
         if what == "messages":
             return float(len(shown))
+        if what == "first_tenth":
+            most = sorted(shown.values())[-math.ceil(len(shown) / 10) :]
+            return sum(most) / shown.total() if len(shown) > 1 else None
         if what == "gini":
             values = sorted(shown.values())
             if len(values) < 2:
@@ -348,10 +396,9 @@ def check_channels(run: Run, figure: Figure, keys: Sequence[str], parts: Found) 
             return len({event.persona for event in events}) / people
         return float(len(events))
 
-    if what == "first_tenth":
-        return
     values = [one for world in ended if (one := measured(sides[world])) is not None]
-    assert same(spread.mean, mean(values)), (figure.address, name)
+    assert name in {what, "exposures", what.partition("-")[2].replace(":", ": ")}
+    check_spread(spread, values)
 
 
 def check_costs(run: Run, figure: Figure, _keys: Sequence[str], parts: Found) -> None:
@@ -426,6 +473,16 @@ def check_anomalies(run: Run, figure: Figure, keys: Sequence[str], parts: Found)
     elif keys[1] == "saturation":
         steps = [step_of(found.about, event) for _, event in parts["at"]]
         assert same(found.figure, sum(abs(step) == 3 for step in steps) / len(steps))
+    elif keys[1] == "herding":
+        now, then = (
+            [
+                statistics.mean(step_of(found.about, event) for event in events)
+                for events in by_world(parts[name]).values()
+            ]
+            for name in ("at", "before")
+        )
+        moved = abs(statistics.mean(now) - statistics.mean(then))
+        assert same(found.figure, moved / statistics.stdev(now))
     elif keys[1] == "identical_worlds":
         texts = {
             world: tuple(

@@ -28,7 +28,7 @@ _SHARES = "Shares and means are over the scored answers; each answer that is not
 
 _SHARE = (
     "What the counted scores add up to, divided by how many scores it is of. An answer adds 1, or "
-    "its probability where answers are scored by likeness."
+    "its probability where answers are scored by likeness. Over seeds each world counts once."
 )
 
 _MEAN = "The sum of what each score gives (a point of the scale, or the number), by their number."

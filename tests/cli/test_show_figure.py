@@ -379,10 +379,8 @@ def check_channels(run: Run, figure: Figure, keys: Sequence[str], parts: Found) 
             if what.startswith("tick-") or what in _OF_MESSAGES
             else Counter()
         )
-        if what == "exposures" or what.startswith("tick-"):
-            return float(shown.total())
-        if what == "messages":
-            return float(len(shown))
+        if what in {"messages", "exposures"} or what.startswith("tick-"):
+            return float(len(shown) if what == "messages" else shown.total())
         if what == "first_tenth":
             most = sorted(shown.values())[-math.ceil(len(shown) / 10) :]
             return sum(most) / shown.total() if len(shown) > 1 else None

@@ -282,7 +282,7 @@ def test_a_report_of_many_scenarios_has_a_row_for_each(perdure, study_file, tmp_
         blocks = said.count("compared with the real value")
         assert (blocks > 0) == (number == 6)
         assert ("vote: 7 scenarios, each of them in the tables below." in said) == (number == 7)
-    table = said.split("predicted and real, first and last wave\n")[1].split("By group")[0]
+    table = said.split("predicted and real, first and last wave\n")[1].split("Events behind")[0]
     found = perdure("report", out, "--json").document["predictions"]
     rows = [line.split() for line in table.splitlines()[2:] if line.strip()]
     assert [(row[0], int(row[1]), row[2]) for row in rows] == [

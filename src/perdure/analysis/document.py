@@ -43,9 +43,13 @@ class Paragraph(Record):
 
 
 class Items(Record):
-    """Sentences that stand beside each other, one as good as the next."""
+    """Sentences that stand beside each other, one as good as the next.
+
+    `figures` has the address of each, where they are findings.
+    """
 
     texts: tuple[str, ...]
+    figures: tuple[str, ...] = ()
 
 
 class Verbatim(Record):
@@ -66,7 +70,8 @@ class Table(Record):
     """Rows under headings. The first `left` columns are text, the others numbers.
 
     The first `ids` columns hold ids, which do not break. `caption` says what is in it where the
-    heading above does not.
+    heading above does not. `figures` has the address of each row, and `behind` says how such an
+    address is made of the row, with the headings in capitals.
     """
 
     columns: tuple[str, ...]
@@ -74,6 +79,13 @@ class Table(Record):
     left: int = 1
     ids: int = 0
     caption: str = ""
+    figures: tuple[str, ...] = ()
+    behind: str = ""
+
+
+def how_to_find(table: Table) -> str:
+    """Say how the events behind a row are found; empty where there are none."""
+    return f"Events behind a row: perdure show DIR {table.behind}" if table.behind else ""
 
 
 class Fitting(Record):

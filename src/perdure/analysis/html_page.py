@@ -12,6 +12,7 @@ import html
 import re
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import assert_never
 
 from perdure.analysis.document import (
@@ -24,6 +25,7 @@ from perdure.analysis.document import (
     Table,
     Title,
     Verbatim,
+    how_to_find,
 )
 from perdure.analysis.html_style import STYLE
 from perdure.analysis.plot import Plot, PlotKind
@@ -127,8 +129,12 @@ class _Writer:
                 kind = {"": "", "bold": ' class="must"', "dim": ' class="note"'}[block.style]
                 if text := block.text.strip():
                     yield f"<p{kind}>{_broken(text)}</p>\n"
-            case Items():
-                entries = "".join(f"<li>{_broken(text.strip())}</li>\n" for text in block.texts)
+            case Items(texts=texts, figures=figures):
+                named = zip_longest(texts, figures, fillvalue="")
+                entries = "".join(
+                    f"<li{_data(figure)}>{_broken(text.strip())}{_at(figure)}</li>\n"
+                    for text, figure in named
+                )
                 yield f'<ul class="findings">\n{entries}</ul>\n'
             case Verbatim() | Folded():
                 yield f'<pre dir="auto">{_text(block.text)}</pre>\n'
@@ -150,11 +156,16 @@ class _Writer:
             f'<th scope="col"{_class(table, place)}>{_text(column)}</th>'
             for place, column in enumerate(table.columns)
         )
-        rows = "".join(f"<tr>{_cells(table, row)}</tr>\n" for row in table.rows)
+        rows = "".join(
+            f"<tr{_data(figure)}>{_cells(table, row)}</tr>\n"
+            for row, figure in zip_longest(table.rows, table.figures, fillvalue="")
+        )
+        line = how_to_find(table)
+        behind = f'<p class="note">{_text(line)}</p>\n' if line else ""
         drawn = (
             f'<div class="scroll" role="region" aria-labelledby="{name}" tabindex="0">\n<table>\n'
             f'<caption id="{name}">{number}{caption}</caption>\n'
-            f"<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</div>\n"
+            f"<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</div>\n{behind}"
         )
         if len(table.rows) <= _ROWS_MAX:
             return drawn
@@ -174,6 +185,15 @@ class _Writer:
             f"</figcaption>\n{_key(plot)}"
             f'<div class="panels">\n{"".join(panels)}</div>\n</figure>\n'
         )
+
+
+def _data(figure: str) -> str:
+    """Name the address of a row or finding, for who points at it and for programs."""
+    return f' data-figure="{_text(figure)}" title="{_text(figure)}"' if figure else ""
+
+
+def _at(figure: str) -> str:
+    return f' <span class="at">[{_text(figure)}]</span>' if figure else ""
 
 
 def _key(plot: Plot) -> str:

@@ -27,6 +27,7 @@ a{color:var(--link);text-underline-offset:.15em}
 "Segoe UI",Roboto,"Noto Sans","DejaVu Sans",sans-serif}
 .about{font-size:.875rem;margin-bottom:0}
 .note{font-size:.9375rem}
+.at{color:var(--soft);font-size:.875rem;overflow-wrap:anywhere}
 .must{border-left:.25rem solid var(--must);background:var(--must-page);color:var(--ink);
 padding:.5rem .9rem;font-weight:600}
 .findings{margin:0;padding:0;list-style:none;max-width:72ch;font-size:1.0625rem}

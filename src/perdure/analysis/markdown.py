@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 from typing import assert_never
 
 from perdure.analysis.document import (
@@ -21,6 +22,7 @@ from perdure.analysis.document import (
     Table,
     Title,
     Verbatim,
+    how_to_find,
 )
 from perdure.analysis.plot import Plot, words
 from perdure.base.text import printable
@@ -57,8 +59,9 @@ class _Writer:
                 mark = {"": "", "bold": "**", "dim": "*"}[block.style]
                 if text := block.text.strip():
                     yield "\\\n".join(f"{mark}{_line(one)}{mark}" for one in text.split("\n"))
-            case Items():
-                yield "\n".join(f"- {_line(text)}" for text in block.texts)
+            case Items(texts=texts, figures=figures):
+                named = zip_longest(texts, figures, fillvalue="")
+                yield "\n".join(f"- {_line(text)}{_at(figure)}" for text, figure in named)
             case Verbatim() | Folded():
                 yield _code(block.text)
             case Table():
@@ -78,6 +81,8 @@ class _Writer:
         rows = [_row(map(_line, table.columns)), _row(rule)]
         rows.extend(_row(map(_line, row)) for row in table.rows)
         yield "\n".join(rows)
+        if line := how_to_find(table):
+            yield f"*{_line(line)}*"
 
     def _plot(self, plot: Plot) -> str:
         self._figures += 1
@@ -87,6 +92,10 @@ class _Writer:
             title = f"{_line(panel.title)}: " if panel.title else ""
             lines.append(f"- {title}{_line(words(plot, panel))}")
         return "\n".join(lines)
+
+
+def _at(figure: str) -> str:
+    return f" {_line(f'[{figure}]')}" if figure else ""
 
 
 def _row(cells: Iterable[str]) -> str:

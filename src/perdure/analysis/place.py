@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from perdure.analysis.address import KINDS
 from perdure.base.errors import UsageError
 from perdure.records.registry import WorldEntry
 from perdure.study.findings import nearest, quoted
@@ -29,7 +30,9 @@ def place_of(name: str, worlds: Sequence[WorldEntry]) -> tuple[WorldEntry, int]:
         raise UsageError(
             f"{quoted(name)} is not the id of an event.",
             where="ID",
-            remedy=f"Write a world and a number, such as `{first}:12`.",
+            remedy=f"Write a world and a number, such as `{first}:12`, or the address of a figure, "
+            "such as `answers/QUESTION/SCENARIO/TICK`; it can begin with "
+            f"{', '.join(KINDS)}.{_meant(name)}",
         )
     named = [one for one in worlds if not world or world in _names(one)]
     if len(named) == 1:
@@ -45,6 +48,11 @@ def place_of(name: str, worlds: Sequence[WorldEntry]) -> tuple[WorldEntry, int]:
     near = nearest(world, dict.fromkeys(known))
     remedy = f"Did you mean `{near}:{number}`?" if near else f"Write {_listed(worlds, number)}."
     raise UsageError(f"{quoted(world)} is no world of this run.", where="ID", remedy=remedy)
+
+
+def _meant(name: str) -> str:
+    near = nearest(name.partition("?")[0].partition("/")[0], KINDS)
+    return f" Did you mean `{near}`?" if near else ""
 
 
 def _names(world: WorldEntry) -> tuple[str, str, str]:

@@ -37,7 +37,7 @@ class Mark(Record):
 
     `at` is the tick of LINES, and the probability that was said of CALIBRATION; a row has a `label`
     instead. `low` and `high` bound the value, where that could be measured; `each` has what every
-    seed gave. `real` is what the value of DOTS is compared with.
+    seed gave. `real` is what the value of DOTS is compared with. `figure` is the mark's address.
     """
 
     value: float | None
@@ -48,6 +48,7 @@ class Mark(Record):
     high: float | None = None
     real: float | None = None
     each: tuple[float, ...] = ()
+    figure: str = ""
 
 
 class Series(Record):

@@ -119,8 +119,8 @@ def _series(points: Sequence[tuple[float, Mark]], place: int, up: _Scaled) -> It
     for x, mark, _ in known:
         for value in mark.each:
             yield f'<circle class="each" cx="{_n(x)}" cy="{_n(up(value))}" r="2"/>'
-    for x, _, value in known:
-        yield _shape(place, x, up(value))
+    for x, mark, value in known:
+        yield f"<g{_data(mark)}>{_shape(place, x, up(value))}</g>"
 
 
 def _rows(plot: Plot, panel: Panel, scale: Scale) -> _Drawn:
@@ -145,8 +145,12 @@ def _rows(plot: Plot, panel: Panel, scale: Scale) -> _Drawn:
         parts.append(_label(0, y + 12, one_line(mark.label, _LABEL_MAX - len(said)), "start"))
         parts.append(_label(WIDTH, y + 12, said, "end", "value"))
         draw = _pair if plot.kind is PlotKind.DOTS else _bar
-        parts.append(f'<g class="s0">{"".join(draw(mark, y + 25, along))}</g>')
+        parts.append(f'<g class="s0"{_data(mark)}>{"".join(draw(mark, y + 25, along))}</g>')
     return bottom + 24, "".join(parts)
+
+
+def _data(mark: Mark) -> str:
+    return f' data-figure="{_text(mark.figure)}"' if mark.figure else ""
 
 
 def _bar(mark: Mark, y: float, along: _Scaled) -> Iterator[str]:

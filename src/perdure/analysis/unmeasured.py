@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+import msgspec
+
+from perdure.analysis.address import address
 from perdure.analysis.change import Change
 from perdure.analysis.costs import CostSum
 from perdure.analysis.outside import Outside
@@ -19,13 +22,16 @@ WITHHELD = "the real values were left out of this export"
 class Gap(Record):
     """One thing that was not measured: `count` of `of`, which is 0 where there is no whole.
 
-    Both are 0 where nothing can be counted.
+    Both are 0 where nothing can be counted. `figure` is the address of what it is missing from, and
+    `cause` what of it, by the name that the record has for it.
     """
 
     what: str
     why: str
     count: int
     of: int
+    figure: str = ""
+    cause: str = ""
 
 
 def gaps(
@@ -55,18 +61,25 @@ def gaps(
         found.append(Gap(what="prediction", why="no wave has closed yet", count=0, of=0))
     if outcome and real_known < personas:
         why = WITHHELD if withheld else "no held-out value for this persona"
-        found.append(Gap(what="real value", why=why, count=personas - real_known, of=personas))
+        missing = personas - real_known
+        found.append(Gap(what="real value", why=why, count=missing, of=personas, figure="outcome"))
     for part, row in waves:
-        found.extend(_answer_gaps(row, part.id if len(waved) > 1 else ""))
+        found.extend(_answer_gaps(row, part.id, named=len(waved) > 1))
     found.extend(
-        Gap(what=f"change, {item.scenario}", why=item.unmeasured, count=0, of=0)
+        Gap(
+            what=f"change, {item.scenario}",
+            why=item.unmeasured,
+            count=0,
+            of=0,
+            figure=address("changes", item.question, item.scenario),
+        )
         for item in changes
         if item.unmeasured
     )
     for part in questions:
         found.extend(_score_gaps(part))
     if graph is not None and (why := _no_communities(graph)):
-        found.append(Gap(what="polarization", why=why, count=0, of=0))
+        found.append(Gap(what="polarization", why=why, count=0, of=0, figure="population"))
     found.extend(_turn_gaps(readings))
     found.extend(_cost_gaps(cost, beside))
     return tuple(found)
@@ -82,31 +95,35 @@ def _no_communities(graph: GraphReport) -> str:
 
 
 def _cost_gaps(cost: CostSum, beside: Outside) -> Iterable[Gap]:
+    def of_attempts(what: str, why: str, count: int, cause: str) -> Gap:
+        return Gap(what=what, why=why, count=count, of=cost.attempts, figure="costs", cause=cause)
+
     if cost.unknown:
         why = "the amount of these attempts is unknown"
-        yield Gap(what="cost", why=why, count=cost.unknown, of=cost.attempts)
+        yield of_attempts("cost", why, cost.unknown, "unknown")
     if cost.usage_unknown:
         why = "no token counts were reported for these attempts"
-        yield Gap(what="tokens", why=why, count=cost.usage_unknown, of=cost.attempts)
+        yield of_attempts("tokens", why, cost.usage_unknown, "no_usage")
     if beside.unknown:
         why = "what these attempts or ticks outside closed ticks cost is unknown"
-        yield Gap(what="cost", why=why, count=beside.unknown, of=0)
+        yield Gap(what="cost", why=why, count=beside.unknown, of=0, figure="outside")
     if estimated := sum(loss.ticks for loss in beside.losses):
         why = "these ticks may have been open when the call journal was lost: an estimate"
-        yield Gap(what="cost", why=why, count=estimated, of=0)
+        yield Gap(what="cost", why=why, count=estimated, of=0, figure="outside")
     if beside.open:
         why = "the run has not ended, and calls of open ticks are not on record"
-        yield Gap(what="cost", why=why, count=0, of=0)
+        yield Gap(what="cost", why=why, count=0, of=0, figure="outside")
 
 
-def _answer_gaps(row: TickShares, question: str) -> Iterable[Gap]:
+def _answer_gaps(row: TickShares, question: str, *, named: bool) -> Iterable[Gap]:
     answers = row.answers
-    named = f" to {question}" if question else ""
-    what = f"answer{named}, {row.scenario}, tick {row.tick}"
-    yield from _by_cause(what, "unscorable", answers.unscorable, answers.asked)
-    yield from _by_cause(what, "failed", answers.failed, answers.asked)
+    to = f" to {question}" if named else ""
+    what = f"answer{to}, {row.scenario}, tick {row.tick}"
+    figure = address("answers", question, row.scenario, row.tick)
+    yield from _by_cause(what, "unscorable", answers.unscorable, answers.asked, figure)
+    yield from _by_cause(what, "failed", answers.failed, answers.asked, figure)
     if answers.unjudged:
-        yield Gap(what=what, why="no score on record", count=answers.unjudged, of=answers.asked)
+        yield _unjudged(what, answers.unjudged, answers.asked, figure)
 
 
 def _score_gaps(part: QuestionShares) -> Iterable[Gap]:
@@ -114,24 +131,35 @@ def _score_gaps(part: QuestionShares) -> Iterable[Gap]:
     tallies = [row.answers for row in part.ticks if not row.wave]
     answered = sum(one.answered for one in tallies)
     causes = _sum(one.unscorable for one in tallies)
-    yield from _by_cause(f"answer to {part.id}", "unscorable", causes, answered)
+    what, figure = f"answer to {part.id}", address("answers", part.id)
+    yield from _by_cause(what, "unscorable", causes, answered, figure)
     unjudged = sum(one.unjudged for one in tallies)
     if unjudged:
-        why = "no score on record"
-        yield Gap(what=f"answer to {part.id}", why=why, count=unjudged, of=answered)
+        yield _unjudged(what, unjudged, answered, figure)
+
+
+def _unjudged(what: str, count: int, of: int, figure: str) -> Gap:
+    why = "no score on record"
+    return Gap(what=what, why=why, count=count, of=of, figure=figure, cause="unjudged")
 
 
 def _turn_gaps(readings: Sequence[WorldReading]) -> Iterable[Gap]:
     """Failures at all ticks, waves included: the record holds one outcome for every job."""
     failed = _sum(reading.failures for reading in readings)
     jobs = sum(reading.turns for reading in readings) + failed.total()
-    yield from _by_cause("turn, all ticks", "failed", failed, jobs)
+    yield from _failures("turn, all ticks", "failed", failed, jobs, "turn")
     failed = _sum(reading.reflections_failed for reading in readings)
     reflections = sum(reading.reflections for reading in readings) + failed.total()
-    yield from _by_cause("reflection", "no reply", failed, reflections)
+    yield from _failures("reflection", "no reply", failed, reflections, "reflection")
     failed = _sum(reading.own_calls_failed for reading in readings)
     calls = sum(reading.own_calls for reading in readings)
-    yield from _by_cause("call of the world itself", "no reply", failed, calls)
+    yield from _failures("call of the world itself", "no reply", failed, calls, "call")
+
+
+def _failures(what: str, kind: str, causes: Mapping[str, int], of: int, name: str) -> Iterable[Gap]:
+    for gap in _by_cause(what, kind, causes, of, ""):
+        figure = address("failures", name, gap.cause.replace(": ", ":"))
+        yield msgspec.structs.replace(gap, figure=figure)
 
 
 def _sum(counts: Iterable[Mapping[str, int]]) -> Counter[str]:
@@ -141,8 +169,10 @@ def _sum(counts: Iterable[Mapping[str, int]]) -> Counter[str]:
     return summed
 
 
-def _by_cause(what: str, kind: str, causes: Mapping[str, int], of: int) -> Iterable[Gap]:
+def _by_cause(
+    what: str, kind: str, causes: Mapping[str, int], of: int, figure: str
+) -> Iterable[Gap]:
     for cause, count in sorted(causes.items(), key=lambda item: (-item[1], item[0])):
         words = cause.replace("_", " ")
         why = words if ":" in words else f"{kind}: {words}"
-        yield Gap(what=what, why=why, count=count, of=of)
+        yield Gap(what=what, why=why, count=count, of=of, figure=figure, cause=cause)

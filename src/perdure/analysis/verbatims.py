@@ -11,7 +11,7 @@ import heapq
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from perdure.analysis.clusters import clusters, words_of
+from perdure.analysis.clusters import Cluster, clusters, words_of
 from perdure.base.chance import Stream
 from perdure.records.events import Event, Turn
 from perdure.records.record import Record
@@ -23,6 +23,7 @@ QUOTES_MAX = 3
 FLOOR_MIN = 3
 FLOOR_PARTS = 50  # a fiftieth of the sample
 _TEXT_MAX = 2_000
+REST, WORDLESS = -1, -2  # in the place of a cluster: the answers in none
 
 
 class Quote(Record):
@@ -150,15 +151,37 @@ def verbatims(
     )
 
 
-def _verbatims(scenario: str, question: str, sample: Sample) -> Verbatims:
+def members(sample: Sample, place: int) -> tuple[Quote, ...]:
+    """Give all answers of the cluster at a place; or those in none (`REST`), or `WORDLESS`."""
     quotes = sample.quotes()
+    given, found, _ = _cut(quotes)
+    if place >= 0:
+        return tuple(quote for one in found[place].places for quote in given[one])
+    if place == WORDLESS:
+        return tuple(quote for quote in quotes if not words_of(quote.text))
+    within = {one for cluster in found for one in cluster.places}
+    return tuple(quote for one, some in enumerate(given) if one not in within for quote in some)
+
+
+def _cut(quotes: Sequence[Quote]) -> tuple[list[list[Quote]], Sequence[Cluster], int]:
+    """Put answers of the same words together, and cluster these; the floor stands beside them.
+
+    Those without a word are in none of it.
+    """
     by_words: dict[str, list[Quote]] = {}
     for quote in quotes:
         by_words.setdefault(" ".join(words_of(quote.text)), []).append(quote)
-    wordless = len(by_words.pop("", []))
+    by_words.pop("", None)
     given = list(by_words.values())
     floor = max(FLOOR_MIN, -(-len(quotes) // FLOOR_PARTS))
     found = clusters([some[0].text for some in given], [len(some) for some in given], floor=floor)
+    return given, found, floor
+
+
+def _verbatims(scenario: str, question: str, sample: Sample) -> Verbatims:
+    quotes = sample.quotes()
+    given, found, floor = _cut(quotes)
+    wordless = len(quotes) - sum(map(len, given))
     made = tuple(
         Said(
             size=one.size,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from perdure.analysis.address import address
 from perdure.analysis.anomalies import Anomaly, Rule
 from perdure.analysis.document import Block
 from perdure.analysis.report import Report
@@ -49,7 +50,13 @@ def _found(rule: Rule, found: list[Anomaly]) -> Iterator[Block]:
         ]
         for one in found[:_ROWS_MAX]
     ]
-    yield table(["scenario", "about", "tick", "figure", "events"], rows, left=2)
+    yield table(
+        ["scenario", "about", "tick", "figure", "events"],
+        rows,
+        left=2,
+        figures=[address("anomalies", rule.name, place) for place in range(len(rows))],
+        behind=f"{address('anomalies', rule.name)}/0, .../1, ...",
+    )
     if rule.found > _ROWS_MAX:
         yield paragraph(f"With --json there are {count(rule.found - _ROWS_MAX)} more.", indent=2)
 

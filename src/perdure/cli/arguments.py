@@ -15,3 +15,11 @@ MovedStudy = Annotated[
 Json = Annotated[
     bool, typer.Option("--json", help="One JSON document on stdout, and nothing else.")
 ]
+Beside = Annotated[
+    Path | None,
+    typer.Option(
+        "--beside",
+        metavar="DIR",
+        help="Compare with this run on the same people, such as one of the rule baseline.",
+    ),
+]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from perdure.analysis.address import address
 from perdure.analysis.change import Change
 from perdure.analysis.difference import Difference
 from perdure.analysis.document import Block
 from perdure.analysis.figures import MEAN
 from perdure.analysis.questions import QuestionShares
 from perdure.cli.figures import MOVES, count, plural
-from perdure.cli.plot_view import change_plots, difference_plots
+from perdure.cli.plot_view import change_plots, difference_plots, moved_keys
 from perdure.cli.spread_view import Place, lines_of, note_parts, spread_tables
 from perdure.cli.tables import fits, heading, paragraph, table
 from perdure.records.scenario import QuestionType
@@ -27,12 +28,16 @@ def change_parts(
     choices = question.choices
     yield heading(f"{name}: change from first to last wave{_in(question)}", level=3)
     yield from change_plots(changes, name, choices)
-    places = [Place(one.scenario, f"{one.first} to {one.last}", one.between) for one in changes]
+    places = [
+        Place(one.scenario, f"{one.first} to {one.last}", one.between, moved_keys(one))
+        for one in changes
+    ]
+    behind = f"{address('changes', question.id)}/SCENARIO"
     lines = [line for place in places for line in lines_of(place, choices)]
-    yield from spread_tables(lines, "ticks", MOVES)
+    yield from spread_tables(lines, "ticks", MOVES, behind)
     if any(change.seeds for change in changes):
         yield paragraph("")
-        yield _by_world(changes, figure_names(question))
+        yield _by_world(changes, figure_names(question), f"'{behind}?seed=SEED'")
     for change in changes:
         if change.unmeasured:
             yield paragraph(f"{change.scenario}: {change.unmeasured}.", indent=2)
@@ -50,12 +55,13 @@ def difference_parts(
         mine = [one for one in differences if one.reference == reference]
         yield from difference_plots(mine, name, choices)
         places = [
-            Place(one.scenario, str(one.tick), one.between)
+            Place(one.scenario, str(one.tick), one.between, moved_keys(one))
             for one in mine
             if not same_throughout(one)
         ]
         lines = [line for place in places for line in lines_of(place, choices)]
-        yield from spread_tables(lines, "tick", MOVES)
+        behind = f"{address('differences', question.id)}/SCENARIO/TICK"
+        yield from spread_tables(lines, "tick", MOVES, behind)
         for one in mine:
             if same_throughout(one):
                 yield paragraph(
@@ -95,7 +101,12 @@ def _has_several(place: Place) -> bool:
     return len(place.between.seeds) + len(place.between.missing) > 1
 
 
-def _by_world(changes: Sequence[Change], figures: Mapping[str, str]) -> Block:
+def _by_world(changes: Sequence[Change], figures: Mapping[str, str], behind: str) -> Block:
+    at = [
+        address(*moved_keys(change), seed=str(seed.seed))
+        for change in changes
+        for seed in change.seeds
+    ]
     found = [
         (
             [seed.world_id, change.scenario, str(seed.seed)],
@@ -110,7 +121,7 @@ def _by_world(changes: Sequence[Change], figures: Mapping[str, str]) -> Block:
     columns = [*named, *counted, *figures.values()]
     wide = [[*start, *counts, *moved] for start, counts, moved in found]
     if fits(columns, wide):
-        return table(columns, wide, left=2, ids=2, caption=_BY_WORLD)
+        return table(columns, wide, left=2, ids=2, caption=_BY_WORLD, figures=at, behind=behind)
     empty = [""] * len(named), [""] * len(counted)
     rows = [
         [*(empty[0] if place else start), label, change, *(empty[1] if place else counts)]
@@ -118,4 +129,5 @@ def _by_world(changes: Sequence[Change], figures: Mapping[str, str]) -> Block:
         for place, (label, change) in enumerate(zip(figures.values(), moved, strict=True))
     ]
     columns = ["world", "scenario", "seed", "choice", "change", *counted]
-    return table(columns, rows, left=4, ids=2, caption=_BY_WORLD)
+    each = [one for one in at for _ in figures]
+    return table(columns, rows, left=4, ids=2, caption=_BY_WORLD, figures=each, behind=behind)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from perdure.analysis.address import address
 from perdure.analysis.channels import ChannelFigures, most_shown
 from perdure.analysis.document import Block
 from perdure.analysis.replicates import Between
@@ -13,6 +14,7 @@ from perdure.cli.grouped_table import by_scenario
 from perdure.cli.tables import heading, paragraph
 
 _MESSAGES_MAX = 3
+_BEHIND = "channels/CHANNEL/SCENARIO"
 _SHARES = frozenset({"reached", "told", "first_hand", "first_tenth"})
 
 
@@ -25,18 +27,21 @@ def channel_parts(report: Report) -> Iterator[Block]:
     rows = [
         [one.scenario, one.channel, name.replace("_", " "), *_cells(name, found)]
         for one in report.channels
-        for name, found in _shown(one)
+        for name, _, found in _shown(one)
     ]
-    yield from by_scenario(columns, rows, left=3)
+    at = [_at(one, key) for one in report.channels for _, key, _ in _shown(one)]
+    yield from by_scenario(columns, rows, left=3, figures=at, behind=f"{_BEHIND}/FIGURE")
     yield paragraph(report.notes["channels"], style="dim")
     deeds = [
         [one.scenario, one.channel, what, *_cells(name, found, name=name)]
         for one in report.channels
-        for what, name, found in _deeds(one)
+        for what, name, _, found in _deeds(one)
     ]
     if deeds:
         yield heading("Channels: what was done, and what was dropped")
-        yield from by_scenario(["scenario", "channel", "what", *columns[3:]], deeds, left=3)
+        columns = ["scenario", "channel", "what", *columns[3:]]
+        at = [_at(one, key) for one in report.channels for _, _, key, _ in _deeds(one)]
+        yield from by_scenario(columns, deeds, left=3, figures=at, behind=f"{_BEHIND}/did-WHAT")
     yield heading("Messages that were shown most")
     messages = [
         [one.scenario, one.channel, event, message.claim]
@@ -45,18 +50,27 @@ def channel_parts(report: Report) -> Iterator[Block]:
         for event, message in most_shown(one)[:_MESSAGES_MAX]
     ]
     names = ["scenario", "channel", "event", "claim", "exposures", "people"]
-    yield from by_scenario(names, messages, left=4)
+    at = [
+        _at(one, f"message-{event}")
+        for one in report.channels
+        for event, _ in most_shown(one)[:_MESSAGES_MAX]
+    ]
+    yield from by_scenario(names, messages, left=4, figures=at, behind=f"{_BEHIND}/message-EVENT")
 
 
-def _shown(one: ChannelFigures) -> Iterator[tuple[str, Between]]:
+def _at(one: ChannelFigures, key: str) -> str:
+    return address("channels", one.channel, one.scenario, key)
+
+
+def _shown(one: ChannelFigures) -> Iterator[tuple[str, str, Between]]:
     for name, found in one.figures.items():
         if one.figures["told"].spreads["told"].most or name not in {"told", "first_hand"}:
-            yield name, found
+            yield name, name, found
     for claim, found in one.claims.items():
-        yield f"reach of {claim}", found
+        yield f"reach of {claim}", f"reach-{claim}", found
 
 
-def _deeds(one: ChannelFigures) -> Iterator[tuple[str, str, Between]]:
+def _deeds(one: ChannelFigures) -> Iterator[tuple[str, str, str, Between]]:
     kinds: tuple[tuple[str, Mapping[str, Between]], ...] = (
         ("did", one.actions),
         ("rejected", one.rejected),
@@ -64,7 +78,8 @@ def _deeds(one: ChannelFigures) -> Iterator[tuple[str, str, Between]]:
     )
     for kind, by_name in kinds:
         for name, found in by_name.items():
-            yield f"{kind}: {name.replace('_', ' ')}", name, found
+            key = f"{kind}-{name.replace(': ', ':')}"
+            yield f"{kind}: {name.replace('_', ' ')}", name, key, found
 
 
 def _cells(title: str, found: Between, *, name: str = "") -> list[str]:

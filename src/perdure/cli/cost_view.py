@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from perdure.analysis.address import address
 from perdure.analysis.costs import CostSum, NamedSum
 from perdure.analysis.document import Block, Table
 from perdure.analysis.ledger import Ledger
 from perdure.analysis.outside import MEANING, Outside
+from perdure.analysis.run_figures import NO_NAME
 from perdure.base.money import show
 from perdure.cli.figures import UNKNOWN, count, plural, spend
 from perdure.cli.tables import heading, paragraph, table
@@ -21,12 +23,19 @@ def _columns(currency: str) -> tuple[str, ...]:
     return ("attempts", "failed", currency, "unknown")
 
 
-def cost_table(by: str, sums: Iterable[NamedSum], currency: str) -> Table:
-    """Draw sums under what they were summed by."""
+def cost_table(by: str, sums: Iterable[NamedSum], currency: str, *, behind: bool = False) -> Table:
+    """Draw sums under what they were summed by; and, in a report, what is `behind` them."""
+    sums = tuple(sums)
     rows = [
         [part.name or "(none)", *_money(part.sum, currency), *_tokens(part.sum)] for part in sums
     ]
-    return table([by, *_columns(currency), *_TOKENS], rows, caption=f"by {by}")
+    return table(
+        [by, *_columns(currency), *_TOKENS],
+        rows,
+        caption=f"by {by}",
+        figures=[address("costs", **{by: part.name or NO_NAME}) for part in sums if behind],
+        behind=f"'costs?{by}={by.upper()}'" if behind else "",
+    )
 
 
 def ledger_parts(ledger: Ledger, folder: str) -> Iterator[Block]:

@@ -6,7 +6,9 @@ Shares and changes name the same choices: all of them where there are few, else 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
+from perdure.analysis.address import address
 from perdure.analysis.answers import Tally
 from perdure.analysis.change import Change
 from perdure.analysis.difference import Difference
@@ -23,7 +25,14 @@ SCENARIOS_MAX = 6
 MEANS_MAX = 3
 
 
-def headlines(report: Report) -> Iterator[str]:
+class Finding(NamedTuple):
+    """A line, and the address of the figure that it tells of."""
+
+    text: str
+    figure: str
+
+
+def headlines(report: Report) -> Iterator[Finding]:
     """Say the findings of a report in a line each, every one with its denominator."""
     waved = {change.question for change in report.changes}
     several = sum(any(row.wave for row in one.ticks) for one in report.questions) > 1
@@ -31,24 +40,28 @@ def headlines(report: Report) -> Iterator[str]:
         rows = [row for row in question.ticks if row.wave]
         name = f"{question.id}, " if several else ""
         if (number := len({row.scenario for row in rows})) > SCENARIOS_MAX:
-            yield f"{question.id}: {count(number)} scenarios, each of them in the tables below."
+            line = f"{question.id}: {count(number)} scenarios, each of them in the tables below."
+            yield Finding(line, address("answers", question.id))
         elif rows:
-            yield from (f"{name}{line}" for line in _at_waves(report, question, rows))
+            for line, figure in _at_waves(report, question, rows):
+                yield Finding(f"{name}{line}", figure)
         elif question.id not in waved:
-            yield _exposed(report, question)
-    yield _totals(report)
+            yield Finding(_exposed(report, question), address("answers", question.id))
+    yield Finding(_totals(report), "worlds")
 
 
 def _at_waves(
     report: Report, question: QuestionShares, rows: Sequence[TickShares]
-) -> Iterator[str]:
+) -> Iterator[Finding]:
     yield from _waves(report, question, rows)
     named = _named(report, question)
     for change in report.changes:
         if change.question == question.id:
-            yield _changed(change, question.choices, named)
+            line = _changed(change, question.choices, named)
+            yield Finding(line, address("changes", question.id, change.scenario))
     for one in _last(report.differences, question.id):
-        yield _differed(one, question.choices, named)
+        line = _differed(one, question.choices, named)
+        yield Finding(line, address("differences", question.id, one.scenario, one.tick))
 
 
 def is_end(rows: Sequence[TickShares], row: TickShares) -> bool:
@@ -62,7 +75,9 @@ def _last(differences: Iterable[Difference], question: str) -> Iterable[Differen
     return {one.scenario: one for one in differences if one.question == question}.values()
 
 
-def _waves(report: Report, question: QuestionShares, rows: Sequence[TickShares]) -> Iterator[str]:
+def _waves(
+    report: Report, question: QuestionShares, rows: Sequence[TickShares]
+) -> Iterator[Finding]:
     named = _named(report, question)
     compared = {
         (one.scenario, one.tick): one
@@ -74,14 +89,17 @@ def _waves(report: Report, question: QuestionShares, rows: Sequence[TickShares])
         if not is_end(rows, row) or (prediction is not None and prediction.same_as):
             continue
         where = f"{row.scenario}, tick {row.tick}"
+        at = address("answers", question.id, row.scenario, row.tick)
         if not row.answers.scored:
-            yield f"{where}: {unscored(row.answers)}."
+            yield Finding(f"{where}: {unscored(row.answers)}.", at)
         elif prediction is None:
             shares = _shares(row, question, named)
-            yield f"{where}: {shares} of {plural(row.answers.scored, 'scored answer')}."
+            of = plural(row.answers.scored, "scored answer")
+            yield Finding(f"{where}: {shares} of {of}.", at)
         else:
             told = _by_choice(report, question)
-            yield _predicted(where, prediction, question, told, report.grouped_by_label)
+            line = _predicted(where, prediction, question, told, report.grouped_by_label)
+            yield Finding(line, address("predictions", row.scenario, row.tick))
 
 
 def unscored(answers: Tally) -> str:

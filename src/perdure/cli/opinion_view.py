@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from perdure.analysis.address import address
 from perdure.analysis.document import Block
 from perdure.analysis.opinions import MEAN, OpinionAt, OpinionPath
 from perdure.analysis.polarization import PolarizedAt
@@ -33,7 +34,8 @@ def _paths(report: Report) -> Iterator[Block]:
         *("scenario", "claim", "tick", "met"),
         *("mean", "95 % interval", "believe", "doubt", "unsure"),
     ]
-    yield from by_scenario(columns, rows, left=2)
+    at = [address("beliefs", row[1], row[0], row[2]) for row in rows]
+    yield from by_scenario(columns, rows, left=2, figures=at, behind="beliefs/CLAIM/SCENARIO/TICK")
     yield paragraph(
         "Means over seeds; believe, doubt and unsure in percent of those who met it. With --json "
         "there is every tick, and the shares of everybody.",
@@ -71,16 +73,18 @@ def _interval(mean: Spread) -> str:
 
 
 def _polarization(report: Report) -> Iterator[Block]:
-    rows = [
-        [one.scenario, one.name, *_apart(one.at[-1])]
-        for one in report.polarization
-        if one.at[-1].p is not None
-    ]
+    shown = [one for one in report.polarization if one.at[-1].p is not None]
+    rows = [[one.scenario, one.name, *_apart(one.at[-1])] for one in shown]
     if not rows:
         return
     yield heading("Polarization between communities, last tick")
     columns = ["scenario", "over", "tick", "seeds", "divergence", "by chance", "excess", "p"]
-    yield from by_scenario(columns, rows, left=2)
+    at = [
+        address("polarization", one.about, one.name, one.scenario, one.at[-1].tick) for one in shown
+    ]
+    about = "|".join(dict.fromkeys(one.about for one in shown))
+    behind = f"polarization/{about}/OVER/SCENARIO/TICK"
+    yield from by_scenario(columns, rows, left=2, figures=at, behind=behind)
     yield paragraph(report.notes["polarization"], style="dim")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from perdure.analysis.address import address
 from perdure.analysis.change import Change
 from perdure.analysis.difference import Difference
 from perdure.analysis.figures import MEAN
@@ -49,7 +50,9 @@ def share_plots(
             series=tuple(
                 Series(
                     name=scenario,
-                    marks=tuple(_tick(row, choice) for row in rows if row.scenario == scenario),
+                    marks=tuple(
+                        _tick(question.id, row, choice) for row in rows if row.scenario == scenario
+                    ),
                 )
                 for scenario in scenarios
             ),
@@ -82,7 +85,9 @@ def claim_plots(question: QuestionShares, claims: Sequence[ClaimShares]) -> Iter
                 Series(
                     name="",
                     marks=tuple(
-                        _claim(one, chosen[0]) for one in claims if one.scenario == scenario
+                        _claim(question.id, one, chosen[0])
+                        for one in claims
+                        if one.scenario == scenario
                     ),
                 ),
             ),
@@ -115,8 +120,19 @@ def difference_plots(
     yield from _moved(rows, f"{name}: difference from {differences[0].reference}", choices)
 
 
-def group_plots(prediction: Prediction, name: str, choices: Mapping[str, str]) -> Iterator[Plot]:
-    """Draw what was predicted for each group of people beside what is real."""
+def group_figure(prediction: Prediction, group: GroupFit, by: str, *choice: str) -> str:
+    """Give the address of a group's prediction; `by` is the attribute that it is a group of."""
+    filters = {"by": by, "group": group.group} if group.group else {}
+    return address("predictions", prediction.scenario, prediction.tick, *choice, **filters)
+
+
+def group_plots(
+    prediction: Prediction, name: str, choices: Mapping[str, str], by: str
+) -> Iterator[Plot]:
+    """Draw what was predicted for each group of people beside what is real.
+
+    `by` is the attribute that they are groups of.
+    """
     groups = [("everyone", prediction.overall)]
     groups.extend((group.label, group) for group in prediction.groups)
     if len(groups) > _ROWS_MAX:
@@ -126,7 +142,13 @@ def group_plots(prediction: Prediction, name: str, choices: Mapping[str, str]) -
         Panel(
             title=choices[choice],
             series=(
-                Series(name="", marks=tuple(_pair(label, fit, choice) for label, fit in groups)),
+                Series(
+                    name="",
+                    marks=tuple(
+                        _pair(label, fit, choice, group_figure(prediction, fit, by, choice))
+                        for label, fit in groups
+                    ),
+                ),
             ),
         )
         for choice in chosen
@@ -241,6 +263,7 @@ def _mark(
     at: float = 0.0,
     pooled: float | None = None,
     write: _Write = percent,
+    figure: str = "",
 ) -> Mark:
     """Mark a mean over seeds with its interval; or what was pooled, of one seed."""
     value = spread.mean if spread.seeds > 1 or pooled is None else pooled
@@ -253,29 +276,41 @@ def _mark(
         low=spread.low,
         high=spread.high,
         each=tuple(one for one in each if one is not None) if spread.seeds > 1 else (),
+        figure=figure,
     )
 
 
-def _tick(row: TickShares, choice: str) -> Mark:
+def _tick(question: str, row: TickShares, choice: str) -> Mark:
     each = [one.shares[choice] for one in row.by_seed]
     pooled = _share(row.shares, choice)
-    return _mark(row.between.spreads[choice], each, at=row.tick, pooled=pooled)
+    figure = address("answers", question, row.scenario, row.tick, choice)
+    return _mark(row.between.spreads[choice], each, at=row.tick, pooled=pooled, figure=figure)
 
 
-def _claim(row: ClaimShares, choice: str) -> Mark:
+def _claim(question: str, row: ClaimShares, choice: str) -> Mark:
     each = [one.shares[choice] for one in row.by_seed]
     pooled = _share(row.shares, choice)
-    return _mark(row.between.spreads[choice], each, label=row.claim, pooled=pooled)
+    figure = address("claims", question, row.scenario, row.claim, choice)
+    return _mark(row.between.spreads[choice], each, label=row.claim, pooled=pooled, figure=figure)
 
 
-def _shift(label: str, moved: Change | Difference, figure: str, write: _Write = points) -> Mark:
-    each = [seed.change.get(figure) for seed in moved.seeds]
-    return _mark(moved.between.spreads[figure], each, label=label, write=write)
+def _shift(label: str, moved: Change | Difference, name: str, write: _Write = points) -> Mark:
+    each = [seed.change.get(name) for seed in moved.seeds]
+    figure = address(*moved_keys(moved), "mean" if name == MEAN else name)
+    return _mark(moved.between.spreads[name], each, label=label, write=write, figure=figure)
 
 
-def _pair(label: str, group: GroupFit, choice: str) -> Mark:
+def moved_keys(moved: Change | Difference) -> tuple[object, ...]:
+    """Give the keys of the address of a change or difference."""
+    if isinstance(moved, Change):
+        return "changes", moved.question, moved.scenario
+    return "differences", moved.question, moved.scenario, moved.tick
+
+
+def _pair(label: str, group: GroupFit, choice: str, figure: str) -> Mark:
     value, real = _share(group.predicted, choice), _share(group.real, choice)
-    return Mark(value=value, real=real, label=label, text=f"{percent(value)}, real {percent(real)}")
+    said = f"{percent(value)}, real {percent(real)}"
+    return Mark(value=value, real=real, label=label, text=said, figure=figure)
 
 
 def _share(shares: Sequence[Share], choice: str) -> float | None:

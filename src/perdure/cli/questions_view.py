@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from perdure.analysis.address import address
 from perdure.analysis.answers import Tally
 from perdure.analysis.document import Block
 from perdure.analysis.prediction import Prediction
@@ -83,16 +84,26 @@ def _shares_table(
     among the gaps.
     """
     extra = extra or [[] for _ in heads]
+    kind = "claims" if named[1] == "claim" else "answers"
+    at = [(kind, question.id, scenario, key) for scenario, key, *_ in heads]
+    behind = f"{address(kind, question.id)}/{'/'.join(named).upper()}"
     columns: list[str] = []
     rows: list[list[str]] = []
     for counted in (_COUNTS, _COUNTS[:2]):
         columns, rows = _wide(question, heads, (*named, *counted), more, extra)
         if fits(columns, rows, whole=len(named)):
-            return table(columns, rows, left=2)
+            return table(
+                columns, rows, left=2, figures=[address(*keys) for keys in at], behind=behind
+            )
         columns, rows = _long(question, heads, named, (*counted, *more), extra)
         if fits(columns, rows, whole=len(named) + 1):
             break
-    return table(columns, rows, left=3)
+    figures = [
+        address(*keys, one)
+        for keys, (_, _, _, shares, mean) in zip(at, heads, strict=True)
+        for one in (*(share.choice for share in shares), *([] if mean is None else ["mean"]))
+    ]
+    return table(columns, rows, left=3, figures=figures, behind=behind)
 
 
 _Drawn = tuple[list[str], list[list[str]]]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from perdure.base.errors import EXIT_DONE, UsageError
-from perdure.cli.arguments import Json, RunFolder
+from perdure.cli.arguments import Beside, Json, RunFolder
 from perdure.cli.command import PlainCommand
 
 if TYPE_CHECKING:
@@ -72,15 +72,6 @@ To = Annotated[
 As = Annotated[
     Format | None,
     typer.Option("--format", help="Write it as this (default: as FILE ends, or text)."),
-]
-
-Beside = Annotated[
-    Path | None,
-    typer.Option(
-        "--beside",
-        metavar="DIR",
-        help="Compare with this run on the same people, such as one of the rule baseline.",
-    ),
 ]
 
 
@@ -200,9 +191,10 @@ def _text(found: Report, chosen: Format) -> str:
     from perdure.analysis.html_page import page  # noqa: PLC0415 - heavy
     from perdure.analysis.markdown import markdown  # noqa: PLC0415 - heavy
     from perdure.cli.output import json_text  # noqa: PLC0415 - heavy
+    from perdure.cli.report_json import with_addresses  # noqa: PLC0415 - heavy
     from perdure.cli.report_view import report_parts  # noqa: PLC0415 - heavy
 
     if chosen is Format.JSON:
-        return json_text(found)
+        return json_text(with_addresses(found))
     blocks = list(report_parts(found))
     return page(blocks) if chosen is Format.HTML else markdown(blocks)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
+from perdure.analysis.address import address
 from perdure.analysis.document import Block
 from perdure.analysis.models import ModelUse
 from perdure.analysis.outside import Outside
@@ -22,7 +23,7 @@ from perdure.cli.figures import amount, count, percent, plural, score, spend
 from perdure.cli.headline_view import SCENARIOS_MAX, headlines
 from perdure.cli.marks_view import mark_parts
 from perdure.cli.opinion_view import opinion_parts
-from perdure.cli.plot_view import group_plots, share_plots
+from perdure.cli.plot_view import group_figure, group_plots, share_plots
 from perdure.cli.population_view import failure_parts
 from perdure.cli.questions_view import denominators, exposure_parts, wave_parts
 from perdure.cli.spread_view import seeds_parts, several, spread_parts
@@ -48,7 +49,8 @@ def report_parts(report: Report, folder: str = "") -> Iterator[Block]:
     if report.population is not None:
         yield from failure_parts(report.population)
     yield heading("In short")
-    yield items(headlines(report))
+    findings = list(headlines(report))
+    yield items([one.text for one in findings], [one.figure for one in findings])
     yield from _models(report.models, report.cost.outside)
     yield from _scored_by(report)
     yield from seeds_parts(report.seeds, report.notes["spread"])
@@ -149,7 +151,7 @@ def _outcome(report: Report, outcome: Outcome) -> Iterator[Block]:
         yield from _everyone(ends, outcome)
     else:
         for prediction in ends:
-            yield from _prediction(prediction, outcome, report.grouped_by_label)
+            yield from _prediction(prediction, outcome, report)
     if report.predictions:
         yield paragraph(f"\n{report.notes['yardstick']}", style="dim")
         yield paragraph(report.notes["brier"], style="dim")
@@ -172,11 +174,16 @@ def _everyone(predictions: Sequence[Prediction], outcome: Outcome) -> Iterator[B
         for predicted, real in zip(one.overall.predicted, one.overall.real, strict=True)
     ]
     columns = ["scenario", "tick", "choice", "scored", "predicted", "real", "accuracy", "Brier"]
-    yield table(columns, rows, left=3)
+    at = [
+        address("predictions", one.scenario, one.tick, share.choice)
+        for one in predictions
+        for share in one.overall.predicted
+    ]
+    yield table(columns, rows, left=3, figures=at, behind="predictions/SCENARIO/TICK")
     yield paragraph("By group, and beside the yardsticks: --json.", indent=2)
 
 
-def _prediction(prediction: Prediction, outcome: Outcome, grouped_by: str) -> Iterator[Block]:
+def _prediction(prediction: Prediction, outcome: Outcome, report: Report) -> Iterator[Block]:
     yield heading(
         f"{outcome.name}: predicted and real, {prediction.scenario}, wave at tick "
         f"{prediction.tick}",
@@ -193,23 +200,32 @@ def _prediction(prediction: Prediction, outcome: Outcome, grouped_by: str) -> It
         denominators(prediction.overall.answers, len(prediction.seeds)),
         indent=2,
     )
-    yield from group_plots(prediction, outcome.name, outcome.choices)
-    yield _shares(prediction, outcome, grouped_by)
+    yield from group_plots(prediction, outcome.name, outcome.choices, report.grouped_by)
+    yield _shares(prediction, outcome, report)
     yield paragraph("")
-    yield _yardsticks(prediction, outcome, grouped_by)
+    yield _yardsticks(prediction, outcome, report.grouped_by_label)
 
 
-def _shares(prediction: Prediction, outcome: Outcome, grouped_by: str) -> Block:
+def _shares(prediction: Prediction, outcome: Outcome, report: Report) -> Block:
     parts = [("everyone", prediction.overall)]
     parts.extend((group.label, group) for group in prediction.groups)
-    name = grouped_by or "group"
+    name, by = report.grouped_by_label or "group", report.grouped_by
+    at = [group_figure(prediction, group, by) for _, group in parts]
+    behind = address("predictions", prediction.scenario, prediction.tick)
+    behind = f"'{behind}?by={by}&group=GROUP'" if prediction.groups else behind
     named = [name for label in outcome.choices.values() for name in (label, "real")]
     columns = [name, "scored", *named, "accuracy", "Brier"]
     wide = [_wide_row(label, group) for label, group in parts]
     if fits(columns, wide):
-        return table(columns, wide)
-    rows = [row for label, group in parts for row in _long_rows(label, group, outcome)]
-    return table([name, "choice", "scored", "predicted", "real", "accuracy", "Brier"], rows, left=2)
+        return table(columns, wide, figures=at, behind=behind)
+    drawn = [list(_long_rows(label, group, outcome)) for label, group in parts]
+    return table(
+        [name, "choice", "scored", "predicted", "real", "accuracy", "Brier"],
+        [row for rows in drawn for row in rows],
+        left=2,
+        figures=[figure for figure, rows in zip(at, drawn, strict=True) for _ in rows],
+        behind=behind,
+    )
 
 
 def _wide_row(label: str, group: GroupFit) -> list[str]:
@@ -239,15 +255,18 @@ def _yardsticks(prediction: Prediction, outcome: Outcome, grouped_by: str) -> Bl
     if prediction.always_by_group is not None:
         label = f"most common by {grouped_by}"
         rows.append(_fit_row(label, prediction.always_by_group))
+    worlds = prediction.by_world if len(prediction.by_world) > 1 else ()
     rows.extend(
-        _fit_row(f"world {world.world_id} (seed {world.seed}) alone", world.fit)
-        for world in prediction.by_world
-        if len(prediction.by_world) > 1
+        _fit_row(f"world {world.world_id} (seed {world.seed}) alone", world.fit) for world in worlds
     )
+    keys = ("predictions", prediction.scenario, prediction.tick)
+    at, alone = address(*keys), [address(*keys, seed=str(world.seed)) for world in worlds]
     return table(
         ["compared with the real value", "answers", "correct", "accuracy", "Brier"],
         rows,
         caption="beside the yardsticks",
+        figures=[*[at] * (len(rows) - len(alone)), *alone],
+        behind=at,
     )
 
 
@@ -272,7 +291,7 @@ def _activation(report: Report) -> Iterator[Block]:
         for world in report.worlds
     ]
     columns = ["world", "scenario", "ticks", "expected", "realised", "thinned", "dropped"]
-    yield from world_rows(columns, rows)
+    yield from world_rows(columns, rows, behind="activations/WORLD")
     yield paragraph(
         "Expected: everybody's chance to be active, over closed exposure ticks; who is active "
         "is drawn, so what is realised lies on either side of it.",
@@ -288,7 +307,8 @@ def _gaps(report: Report) -> Iterator[Block]:
         )
         return
     rows = [[gap.what, gap.why, _how_many(gap)] for gap in report.gaps]
-    yield table(["what", "why", "how many"], rows, left=2)
+    at = [address("gaps", place) for place in range(len(rows))]
+    yield table(["what", "why", "how many"], rows, left=2, figures=at, behind="gaps/0, gaps/1, ...")
 
 
 def _how_many(gap: Gap) -> str:
@@ -314,12 +334,12 @@ def _cost(report: Report) -> Iterator[Block]:
     yield from standing_parts(report.budget, report.rungs, report.worlds, cost.currency, spent)
     if not cost.total.attempts:
         return
-    yield cost_table("model", cost.by_model, cost.currency)
+    yield cost_table("model", cost.by_model, cost.currency, behind=True)
     yield paragraph("")
-    yield cost_table("purpose", cost.by_purpose, cost.currency)
+    yield cost_table("purpose", cost.by_purpose, cost.currency, behind=True)
     if len(cost.by_role) > 1:
         yield paragraph("")
-        yield cost_table("role", cost.by_role, cost.currency)
+        yield cost_table("role", cost.by_role, cost.currency, behind=True)
 
 
 def _worlds(report: Report) -> Iterator[Block]:
@@ -338,7 +358,7 @@ def _worlds(report: Report) -> Iterator[Block]:
         for world in report.worlds
     ]
     columns = ["world", "scenario", "seed", "state", "ticks", "turns", "failed", "events"]
-    yield from world_rows(columns, rows)
+    yield from world_rows(columns, rows, behind="worlds/WORLD")
     yield from cause_parts(report.worlds, indent=2)
     if len(report.worlds) > 1:
         yield heading("Which worlds can be compared", level=3)

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from perdure.analysis.address import address
 from perdure.analysis.document import Block
+from perdure.analysis.figures import MEAN
 from perdure.analysis.prediction import Prediction
 from perdure.analysis.questions import QuestionShares
 from perdure.analysis.replicates import Between, ScenarioSeeds, SeedNote
@@ -24,21 +26,26 @@ NAMES_MAX = 8
 
 
 class Line(NamedTuple):
-    """One figure of one scenario at one place, with its spread; `of` is the figure's own name."""
+    """One figure of one scenario at one place, with its spread.
+
+    `of` is the figure's own name, `address` that of the whole line.
+    """
 
     scenario: str
     at: str
     figure: str
     spread: Spread
     of: str = ""
+    address: str = ""
 
 
 class Place(NamedTuple):
-    """Where the seeds of a scenario were measured, and what they gave there."""
+    """Where the seeds of a scenario were measured, what they gave there, and its address."""
 
     scenario: str
     at: str
     between: Between
+    keys: tuple[object, ...] = ()
 
 
 def several(seeds: Sequence[ScenarioSeeds]) -> frozenset[str]:
@@ -63,7 +70,8 @@ def seeds_parts(seeds: Sequence[ScenarioSeeds], note: str) -> Iterator[Block]:
         ]
         for one in shown
     ]
-    yield table(columns, rows)
+    at = [address("seeds", one.scenario) for one in shown]
+    yield table(columns, rows, figures=at, behind="seeds/SCENARIO")
     for one in shown:
         for same in one.identical:
             yield paragraph(
@@ -88,14 +96,24 @@ def spread_parts(
         return
     yield heading(f"{name}: spread between seeds{in_percent(question)}", level=3)
     accuracy = {(one.scenario, one.tick): one.accuracy for one in predictions}
-    places = [Place(row.scenario, str(row.tick), row.between) for row in rows]
+    places = [
+        Place(
+            row.scenario,
+            str(row.tick),
+            row.between,
+            ("answers", question.id, row.scenario, row.tick),
+        )
+        for row in rows
+    ]
     lines: list[Line] = []
     for row, place in zip(rows, places, strict=True):
         lines.extend(lines_of(place, question.choices))
         right = accuracy.get((row.scenario, row.tick))
         if right is not None and right.seeds:
-            lines.append(Line(place.scenario, place.at, "accuracy", right))
-    yield from spread_tables(lines, "tick", LEVELS)
+            at = address("predictions", row.scenario, row.tick)
+            lines.append(Line(place.scenario, place.at, "accuracy", right, address=at))
+    behind = f"{address('answers', question.id)}/SCENARIO/TICK"
+    yield from spread_tables(lines, "tick", LEVELS, behind)
     yield from note_parts(places, "tick")
 
 
@@ -111,11 +129,16 @@ def lines_of(place: Place, choices: Mapping[str, str]) -> Iterator[Line]:
     for choice, spread in place.between.spreads.items():
         if spread.seeds:
             name = figure_name(choice, choices)
-            yield Line(place.scenario, place.at, name, spread, of=choice)
+            own = "mean" if choice == MEAN else choice
+            at = address(*place.keys, own)
+            yield Line(place.scenario, place.at, name, spread, of=choice, address=at)
 
 
-def spread_tables(lines: Sequence[Line], at: str, writing: Writing) -> Iterator[Block]:
-    """Draw lines in one table if it fits on 80 columns, else in one for each scenario."""
+def spread_tables(lines: Sequence[Line], at: str, writing: Writing, behind: str) -> Iterator[Block]:
+    """Draw lines in one table if it fits on 80 columns, else in one for each scenario.
+
+    `behind` says how the address of a line is made.
+    """
     if not lines:
         return
     bounded = any(line.spread.low is not None for line in lines)
@@ -123,14 +146,21 @@ def spread_tables(lines: Sequence[Line], at: str, writing: Writing) -> Iterator[
     columns = ["scenario", at, "figure", *figures]
     rows = [_row(line, writing, bounded=bounded) for line in lines]
     if fits(columns, [columns, *rows], whole=len(columns)):
-        yield table(columns, rows, left=3)
+        figures = [line.address for line in lines]
+        yield table(columns, rows, left=3, figures=figures, behind=behind)
         return
-    by_scenario: dict[str, list[list[str]]] = {}
-    for scenario, *cells in rows:
-        by_scenario.setdefault(scenario, []).append(cells)
+    by_scenario: dict[str, list[tuple[str, list[str]]]] = {}
+    for (scenario, *cells), line in zip(rows, lines, strict=True):
+        by_scenario.setdefault(scenario, []).append((line.address, cells))
     for scenario, mine in by_scenario.items():
         yield paragraph(f"\n{scenario}", indent=2)
-        yield table(columns[1:], mine, left=2)
+        yield table(
+            columns[1:],
+            [cells for _, cells in mine],
+            left=2,
+            figures=[figure for figure, _ in mine],
+            behind=behind.replace("SCENARIO", address(scenario)),
+        )
 
 
 def note_parts(places: Sequence[Place], at: str) -> Iterator[Block]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from perdure.analysis.address import address
 from perdure.analysis.beside import Beside
 from perdure.analysis.calibration import Calibration
 from perdure.analysis.document import Block
+from perdure.analysis.figures import MEAN
 from perdure.analysis.interval import Interval
 from perdure.analysis.over_personas import PersonaFigures
 from perdure.analysis.prediction import Fit, Prediction
-from perdure.analysis.report import Report
+from perdure.analysis.report import Outcome, Report
 from perdure.analysis.weighting import Weighting
 from perdure.cli.figures import (
     LEVELS,
@@ -43,7 +45,7 @@ def statistics_parts(report: Report) -> Iterator[Block]:
         last = {one.scenario: one for one in report.predictions}
         for prediction in last.values():
             if not prediction.same_as:
-                yield from _calibration(prediction, report.outcome.choices, report.outcome.name)
+                yield from _calibration(prediction, report.outcome, report.grouped_by)
     if report.beside is not None:
         yield from _beside(report.beside, report.run_id)
     if report.telling.compared and not report.telling.sentence:
@@ -61,7 +63,21 @@ def _over_personas(report: Report, labels: Mapping[str, Mapping[str, str]]) -> I
     yield heading("Over personas: shares and differences at waves, in percent")
     more = ["by weight", "95 % interval"] if report.weighting.applied else []
     columns = ["scenario", "tick", "figure", "people", "share", "95 % interval", *more]
-    yield from by_scenario(columns, rows[:_ROWS_MAX], left=3)
+    at = [
+        address("personas", one.question, one.scenario, one.tick, key, **against)
+        for one in report.over_personas
+        for against in [{"against": one.reference} if one.reference else {}]
+        for key in ("mean" if name == MEAN else name for name in one.figures)
+    ]
+    asked = list(dict.fromkeys(one.question for one in report.over_personas))
+    about = address(asked[0]) if len(asked) == 1 else "QUESTION"
+    yield from by_scenario(
+        columns,
+        rows[:_ROWS_MAX],
+        left=3,
+        figures=at[:_ROWS_MAX],
+        behind=f"personas/{about}/SCENARIO/TICK",
+    )
     if len(rows) > _ROWS_MAX:
         yield paragraph(f"With --json: {count(len(rows) - _ROWS_MAX)} more rows.", indent=2)
     yield paragraph(_weighting(report.weighting), indent=2)
@@ -100,8 +116,9 @@ def _weighting(weighting: Weighting) -> str:
     )
 
 
-def _calibration(prediction: Prediction, choices: Mapping[str, str], name: str) -> Iterator[Block]:
-    found = prediction.calibration
+def _calibration(prediction: Prediction, outcome: Outcome, by: str) -> Iterator[Block]:
+    found, choices, name = prediction.calibration, outcome.choices, outcome.name
+    keys = ("predictions", prediction.scenario, prediction.tick)
     yield heading(f"{name}: calibration, {prediction.scenario}, wave at tick {prediction.tick}")
     if found.groups:
         yield table(
@@ -118,6 +135,11 @@ def _calibration(prediction: Prediction, choices: Mapping[str, str], name: str) 
                 for one in found.groups
             ],
             left=2,
+            figures=[
+                address(*keys, by=by, group=one.group) if by else address(*keys)
+                for one in found.groups
+            ],
+            behind=address(*keys),
         )
     if found.bins:
         yield paragraph("")
@@ -133,6 +155,8 @@ def _calibration(prediction: Prediction, choices: Mapping[str, str], name: str) 
                 ]
                 for one in found.bins
             ],
+            figures=[address(*keys) for _ in found.bins],
+            behind=address(*keys),
         )
     yield paragraph(_gap_line(found), indent=2)
     fit = prediction.overall.fit
@@ -172,7 +196,8 @@ def _beside(beside: Beside, run_id: str) -> Iterator[Block]:
             [one.scenario, str(one.tick), who, count(one.personas), *_fits(found)]
             for who, found in named
         )
-    yield table(columns, rows, left=3)
+    at = [address("beside", one.scenario, one.tick) for one in beside.rows for _ in range(3)]
+    yield table(columns, rows, left=3, figures=at, behind="beside/SCENARIO/TICK --beside DIR2")
     yield paragraph("Each wave over the personas that both runs have an answer of.", style="dim")
 
 

@@ -30,13 +30,16 @@ def table(
     left: int = 1,
     ids: int = 0,
     caption: str = "",
+    figures: Iterable[str] = (),
+    behind: str = "",
 ) -> Table:
     """Put rows under headings. The first `left` columns are text, the others numbers.
 
     Cells are made safe, and fold onto further lines rather than lose a character. The first `ids`
     columns hold ids, which do not break unless they are very long; those under `scenario` then
     break between what varies. Headings do not break inside a word where the table can be drawn
-    without that. `caption` says what is in the table, where there are captions.
+    without that. `caption` says what is in the table, where there are captions. `figures` are the
+    addresses of the rows, and `behind` says how they are made.
     """
     return Table(
         columns=tuple(columns),
@@ -44,6 +47,8 @@ def table(
         left=left,
         ids=ids,
         caption=one_line(caption),
+        figures=tuple(figures),
+        behind=one_line(behind),
     )
 
 
@@ -91,9 +96,9 @@ def paragraph(text: str, *, style: Style = "", indent: int = 0) -> Paragraph:
     return Paragraph(text=printable(text), style=style, indent=indent)
 
 
-def items(texts: Iterable[str]) -> Items:
-    """Put sentences beside each other, each a paragraph of its own."""
-    return Items(texts=tuple(map(printable, texts)))
+def items(texts: Iterable[str], figures: Iterable[str] = ()) -> Items:
+    """Put sentences beside each other, each a paragraph of its own, with the address of each."""
+    return Items(texts=tuple(map(printable, texts)), figures=tuple(figures))
 
 
 def verbatim(text: str) -> Verbatim:

@@ -27,6 +27,7 @@ from perdure.analysis.document import (
     Table,
     Title,
     Verbatim,
+    how_to_find,
 )
 from perdure.analysis.plot import Plot
 from perdure.cli.scenario_text import ScenarioText
@@ -61,12 +62,19 @@ def _block(block: Block) -> Iterator[RenderableType]:  # noqa: C901 - one case f
             yield Padding(lines, (0, 0, 0, block.indent))
         case Table():
             yield _grid(block)
+            yield from _behind(block)
         case Fitting():
             yield _Fitting(block)
+            yield from _behind(block.wide)
         case Plot():
             pass  # its numbers are in the table beside it
         case _:
             assert_never(block)
+
+
+def _behind(table: Table) -> Iterator[RenderableType]:
+    if line := how_to_find(table):
+        yield _Lines(line, style="dim")
 
 
 def _grid(table: Table) -> Grid:

@@ -25,6 +25,10 @@ def verbatim_parts(report: Report) -> Iterator[Block]:
         yield paragraph(f"{one.question}, {one.scenario}: {_of(one)}", indent=2)
         for said in one.clusters[:_CLUSTERS_MAX]:
             yield from _cluster(said)
+    yield paragraph(
+        "Events behind a cluster: perdure show DIR verbatims/QUESTION/SCENARIO/0, .../1, ...",
+        style="dim",
+    )
     yield paragraph(report.notes["verbatims"], style="dim")
 
 

@@ -16,6 +16,7 @@ from perdure.study.grid import varied_in
 
 ROWS_MAX = 50
 ENDS = 20
+_LEFT_OUT = "..."
 
 
 class Stands(Protocol):
@@ -42,17 +43,19 @@ def cause_parts(worlds: Iterable[Stands], *, indent: int = 0) -> Iterator[Block]
         yield paragraph(f"{others} did not either: --json says why.", indent=indent)
 
 
-def world_rows(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[Block]:
+def world_rows(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], *, behind: str = ""
+) -> Iterator[Block]:
     """Put worlds under each other. One of the columns is the id of its scenario.
 
     The columns up to that one are text, the others numbers. Rows that are neither drawn nor told of
-    elsewhere are counted.
+    elsewhere are counted. `behind` is the address of a row, of which `WORLD` is the first cell.
     """
     place, after = columns.index(SCENARIO), columns.index(SCENARIO) + 1
     keys, apart, wide = _apart(columns, rows, place)
     yield Fitting(
-        wide=_some(apart, wide, left=after + keys, ids=after),
-        narrow=_some(columns, rows, left=after, ids=after),
+        wide=_some(apart, wide, left=after + keys, ids=after, behind=behind),
+        narrow=_some(columns, rows, left=after, ids=after, behind=behind),
         width=width_of(apart, wide, whole=after + keys),
     )
     if len(rows) > ROWS_MAX:
@@ -63,11 +66,12 @@ def world_rows(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterato
 _Rows = Sequence[Sequence[str]]
 
 
-def _some(columns: Sequence[str], rows: _Rows, *, left: int, ids: int) -> Table:
+def _some(columns: Sequence[str], rows: _Rows, *, left: int, ids: int, behind: str) -> Table:
     if len(rows) > ROWS_MAX:
-        between = ["...", *[""] * (len(columns) - 1)]
+        between = [_LEFT_OUT, *[""] * (len(columns) - 1)]
         rows = [*rows[:ENDS], between, *rows[-ENDS:]]
-    return table(columns, rows, left=left, ids=ids)
+    at = [behind.replace("WORLD", row[0]) if row[0] != _LEFT_OUT else "" for row in rows]
+    return table(columns, rows, left=left, ids=ids, figures=at if behind else (), behind=behind)
 
 
 def _apart(

@@ -563,7 +563,17 @@ CHECKS: dict[str, Callable[[Run, Figure, Sequence[str], Found], None]] = {
     "comparability": check_comparability,
 }
 # What rests on no event, or on all of them: there is nothing to count.
-UNCOUNTED = {"outcome", "outside", "budget", "population", "weighting", "marks", "seeds", "beside"}
+UNCOUNTED = {
+    "scored",
+    "outcome",
+    "outside",
+    "budget",
+    "population",
+    "weighting",
+    "marks",
+    "seeds",
+    "beside",
+}
 
 
 def test_every_kind_is_checked_or_rests_on_no_event():
@@ -612,6 +622,7 @@ WHERE: dict[str, tuple[str, ...]] = {
     "cost.by_purpose[]": ("costs",),
     "cost.by_source[]": ("costs",),
     "cost.outside": ("outside",),
+    "scored_by[]": ("scored",),
     "budget": ("budget",),
     "rungs[]": ("budget",),
     "marks": ("marks",),
@@ -668,7 +679,7 @@ FIELDS: dict[str, str] = {
     "ModelUse": "served failed",
     "OpinionAt": "tick",
     "OpinionPath": "personas",
-    "Outcome": "personas known",
+    "Outcome": "personas known withheld",
     "Outside": "attempts amount unknown discarded open",
     "OutsidePart": "count amount unknown",
     "PersonaFigures": "tick seeds personas answers",
@@ -681,6 +692,7 @@ FIELDS: dict[str, str] = {
     "RungAt": "tick lifted",
     "Said": "size share",
     "ScenarioSeeds": "seeds states effective identical",
+    "ScoredBy": "epsilon temperature",
     "SeedChange": "seed paired unpaired moved change",
     "SeedDivergence": "seed",
     "SeedNote": "seed",

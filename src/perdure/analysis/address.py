@@ -37,6 +37,7 @@ KINDS: dict[str, str] = {
     "models": "models/ROLE",
     "costs": "costs[?model=MODEL] or role, purpose, source",
     "outside": "outside[/KIND]",
+    "scored": "scored/QUESTION",
     "budget": "budget",
     "population": "population",
     "weighting": "weighting",

@@ -17,7 +17,7 @@ from perdure.analysis.evidence import (
     Part,
     Spent,
 )
-from perdure.analysis.outside import ESTIMATED, LOST, ORPHANED
+from perdure.analysis.outside import ESTIMATED, LOST, ORPHANED, RESCORED
 
 NO_NAME = "(none)"
 
@@ -151,7 +151,7 @@ class RunFigures(Section):
                     Part("failed", "failed", pick._replace(only="failed"), self.all),
                 ),
             )
-        rows = {LOST: "lost", ORPHANED: "orphaned", ESTIMATED: "discarded"}
+        rows = {LOST: "lost", ORPHANED: "orphaned", ESTIMATED: "discarded", RESCORED: "rescored"}
         yield Figure(
             "outside",
             "What was called outside closed ticks.",
@@ -173,6 +173,18 @@ class RunFigures(Section):
 
     def _run(self) -> Iterator[Figure]:
         report = self.report
+        for place, scored in enumerate(report.scored_by):
+            picked = OfKinds(("score",))
+            given = f"the file of scores {scored.scores}" if scored.scores else ENTRY
+            yield Figure(
+                address("scored", scored.question),
+                f"By which anchors answers to {scored.question} were scored: "
+                f"{scored.construct}, version {scored.version}, under {scored.model}.",
+                "Likeness to each anchor, less the least, as shares; averaged over the sets.",
+                (("scored_by", place),),
+                (Part("scores", "scores of the record", picked, self.all),),
+                beside=(f"{given}: the anchors and the two numbers of the formula",),
+            )
         rungs = Part("rungs", "where they took effect", OfKinds(("degraded", "restored")), self.all)
         yield Figure(
             "budget",

@@ -21,7 +21,7 @@ def by_scenario(
     """Draw rows whose first cell is a scenario; the first `left` columns are text.
 
     Where no cell has to break on 80 columns it is one table, else the scenario is said above its
-    own rows. `figures` and `behind` are as in `table`; the last one says what is behind them all.
+    own rows. `figures` and `behind` are as in `table`, the scenario being its own there.
     """
     if fits(columns, [columns, *rows], whole=len(columns)):
         yield table(columns, rows, left=left, figures=figures, behind=behind)
@@ -36,5 +36,5 @@ def by_scenario(
             [cells for cells, _ in own],
             left=left - 1,
             figures=[figure for _, figure in own] if figures else (),
-            behind=behind if scenario == list(mine)[-1] else "",
+            behind=behind.replace("SCENARIO", scenario),
         )

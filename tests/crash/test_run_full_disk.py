@@ -258,7 +258,7 @@ def test_an_export_is_whole_or_not_there(runs: Runs, earlier: bool) -> None:  # 
         whole = runs.disk.files()
     statuses = []
     for number in range(EXPORTS):
-        runs.disk.leave(number * 640 * KIB // EXPORTS // PAGE * PAGE)
+        runs.disk.leave(number * 1_600 * KIB // EXPORTS // PAGE * PAGE)
         said = runs.ask("export")
         statuses.append(said.status)
         if said.status == EXIT_STOPPED:

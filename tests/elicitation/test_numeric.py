@@ -56,6 +56,8 @@ NUMBERS = (
     "It is a 4, I guess.",
 )
 WORDS = (
+    "My first choice.",
+    "I'd put it second.",
     "I bought 4 of them",
     "I would probably take the train.",
     "At 40 euros I would never take it.",

@@ -1,14 +1,17 @@
 """Reading the one number of a folded answer, in the unit that its question asks for. Pure.
 
 Digits and English number words are read ("1,200", "twenty-five", "2.5k", "3 million"). Of several
-numbers, the one in the question's unit counts if it is the only one; a range is several. A number
-in another unit, or only a bound ("more than 20"), is no answer; "at most 20" is 20, where the most
-that one would is asked for.
+numbers, the one in the question's unit counts if it is the only one; a range is several, and so is
+what was put together from two ("1 hour 30 minutes", "8 out of 10", "1 200"). A number in another
+unit, or only a bound ("more than 20"), is no answer; "at most 20" is 20, where the most that one
+would is asked for.
 """
 
 from __future__ import annotations
 
+import math
 import re
+from itertools import pairwise
 from typing import NamedTuple
 
 from perdure.elicitation import vocabulary as words
@@ -24,33 +27,41 @@ _OF_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 _UNITS = {word: number for number, word in enumerate(_UNDER_TWENTY.split())}
 _TENS = {word: 10 * number for number, word in enumerate(_OF_TENS.split(), 2)}
 _SCALES = {"hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
-_SHORT = {"k": 1_000, "m": 1_000_000, "bn": 1_000_000_000}
-_SMALL = "|".join((*_UNITS, *_TENS))
-_LARGE = "|".join(_SCALES)
-_IN_WORDS = rf"(?:{_SMALL}|(?:a )?(?:{_LARGE}))(?:(?:[ -]|[ ]and[ ])(?:{_SMALL}|{_LARGE}))*"
-_DIGITS = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:[.,]\d+)?"
+_SHORT = {"k": 1_000, "bn": 1_000_000_000}
+_LARGE = "thousand|million|billion"
+# As numbers are said: below a hundred, below a thousand, and those by thousands and millions.
+_TO_99 = rf"(?:(?:{'|'.join(_TENS)})(?:[ -](?:{'|'.join(list(_UNITS)[1:10])}))?|{'|'.join(_UNITS)})"
+_TO_999 = rf"(?:(?:(?:{_TO_99}|a)[ -])?hundred(?:[ -](?:and )?{_TO_99})?|{_TO_99})"
+_IN_WORDS = (
+    rf"(?:(?:(?:{_TO_999}|a)[ -])?(?:{_LARGE})(?:[ -]{_TO_999}[ -](?:{_LARGE}))*"
+    rf"(?:[ -](?:and )?{_TO_999})?|{_TO_999})"
+)
+_DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:[.,]\d+)?)(?![.,]?\d)"
 _NUMBER = re.compile(
     rf"(?P<sign>(?<![\w.])(?:-|minus ))?(?:"
     rf"(?<![\w.,])(?P<digits>{_DIGITS})"
-    rf"(?:[ ]?(?P<short>k|m|bn)\b|[ ](?P<scale>{_LARGE})\b)?"
+    rf"(?:[ ]?(?P<short>k|bn)\b|[ ](?P<scale>hundred|{_LARGE})\b)?"
     rf"|\b(?P<words>{_IN_WORDS})\b)(?![\w]*(?<=\d)(?:st|nd|rd|th)\b)"
 )
 # "One of them", "that one", "no one", "once": words that count nothing.
 _NO_COUNT = re.compile(r"(?:\b(?:no|any|some|every|that|this|which|the|each|another|either)[ ])$")
 _MEASURED = """
-% percent percents years year yrs months month weeks week days day hours hour minutes minute mins
-seconds times people persons kids children miles mile km kilometers kilometres kg pounds grams
-dollars dollar cents euros euro francs chf usd eur gbp $ € £ points stars items pieces
+% percent percents years year yrs months month weeks week days day hours hour h hr hrs minutes
+minute min mins seconds times people persons kids children miles mile m km meters metres kilometers
+kilometres kg pounds grams dollars dollar cents euros euro francs chf usd eur gbp $ € £
+points stars items pieces
 """
 _MEASURES = frozenset(_MEASURED.split())
-_RANGE = re.compile(r"^[ ]*(?:-|to|or|and)[ ]*$")
+# What may stand between two numbers that are one answer, beside a unit.
+_RANGE = re.compile("(?:-|[\u2010-\u2015\u2044/:',]|to|or|and|by|out of|of|in|x)?")
 _BOUND = re.compile(
-    r"\b(?:more than|at least|over|above|less than|under|below|fewer than|minimum of|upwards of"
-    r"|north of|not|n't|never)\b[^,.;]*$"
+    r"(?:\b(?:more than|at least|over|above|beyond|less than|under|below|fewer than|minimum of"
+    r"|upwards of|north of|not|never|cannot)|n't)\b[^,.;]*$"
 )
 _UP_TO = re.compile(
-    r"\b(?:no more than|not more than|nothing more than|at most|up to|maximum(?: of)?"
-    r"|no (?:higher|less|fewer) than)\b[^,.;]*$"
+    r"(?:\b(?:no|not|nothing|never|cannot)|n't)\b[^,.;]*"
+    r"\b(?:(?:more|higher|greater|longer) than|over|above|beyond)\b[^,.;]*$"
+    r"|\b(?:at most|up to|maximum(?: of)?)\b[^,.;]*$"
 )
 _OPEN_END = re.compile(r"^(?:[ ]?\+|[ ](?:or|and) (?:more|less|over|above|up|under|fewer)\b)")
 
@@ -69,19 +80,25 @@ def read_number(folded: str, question: Question) -> Scored:
     every = _numbers(text, _aliases(question))
     found = [one for one in every if not one.foreign]
     kept = [one for one in found if one.owned] or found
-    wrong = _why_none(text, every) if not kept else _why_not(text, found, kept, question)
+    wrong = _why_none(text, every) if not kept else _why_not(text, every, kept, question)
     return Scored(unscorable=wrong) if wrong is not None else Scored(number=kept[0].value)
 
 
 def _why_not(
-    text: str, found: list[_Found], kept: list[_Found], question: Question
+    text: str, every: list[_Found], kept: list[_Found], question: Question
 ) -> UnscorableCause | None:
     value, low, high = kept[0].value, question.least, question.most
-    ranges = any(_are_a_range(text, left, right) for left in found for right in kept)
+    units = _aliases(question) | _MEASURES
+    ranges = any(
+        _are_one(text[left.end : right.start], units)
+        for left, right in pairwise(every)
+        if right in kept or (left in kept and not right.foreign)
+    )
     reasons = (
         (ranges or len({one.value for one in kept}) > 1, UnscorableCause.SEVERAL_NUMBERS),
         (any(_is_bound(text, one) for one in kept), UnscorableCause.ONLY_A_BOUND),
         (words.TAKEN_BACK.search(text), UnscorableCause.UNDECIDED),
+        (math.isinf(value), UnscorableCause.OUT_OF_RANGE),
         (low is not None and value < low, UnscorableCause.OUT_OF_RANGE),
         (high is not None and value > high, UnscorableCause.OUT_OF_RANGE),
     )
@@ -147,8 +164,11 @@ def _of_words(text: str) -> float:
     return float(total + part)
 
 
-def _are_a_range(text: str, left: _Found, right: _Found) -> bool:
-    return left.end < right.start and _RANGE.match(text[left.end : right.start]) is not None
+def _are_one(between: str, units: frozenset[str]) -> bool:
+    """Say whether two numbers are one answer: a range, a sum of two units, a part of a whole."""
+    for name in sorted(units, key=len, reverse=True):
+        between = re.sub(rf"(?<!\w){re.escape(name)}s?(?!\w)", " ", between)
+    return _RANGE.fullmatch(" ".join(between.split())) is not None
 
 
 def _is_bound(text: str, one: _Found) -> bool:

@@ -12,6 +12,7 @@ from perdure.base.text import normalise
 from perdure.elicitation.fold import READ_MAX
 
 _TOKEN = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*|\d+(?:st|nd|rd|th)?(?![^\W\d_])|\d+[^\W_]+")
+_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)|first|second|third|\w+th")
 _DIGITS = re.compile(r"\d+(?:st|nd|rd|th)?")
 _APOSTROPHES = re.compile("[\u2018\u2019\u02bc\u00b4\u2032]")
 _STARS = frozenset("\u2605\u2606\u2b50\U0001f31f")
@@ -38,6 +39,9 @@ _SCALE_WORDS = (
     "likelihood chance probability intent intention interest level"
 )
 
+# With these an ordinal speaks of an order: "my first choice", "I'd put it second".
+_RANKING = frozenset({"choice", "option", "put", "pick"})
+
 _NUMBERS = frozenset(_NUMBER_WORDS.split())
 _SCALE = frozenset(_SCALE_WORDS.split())
 _FRAME = _SCALE | frozenset(_FRAME_WORDS.split())
@@ -56,6 +60,8 @@ def is_numeric(answer: str) -> bool:
         return False
     if not numbers:
         return not rest and not _STARS.isdisjoint(text)
+    if all(map(_ORDINAL.fullmatch, numbers)) and not rest.isdisjoint(_RANKING):
+        return False
     return set(numbers) != {"one"} or not rest or not rest.isdisjoint(_SCALE)
 
 

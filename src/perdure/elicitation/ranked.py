@@ -1,7 +1,8 @@
 """Reading in which order a folded answer puts all choices of a question, the first one first. Pure.
 
 Numbers or ordinals beside the names decide; without any, the order in which the names first stand.
-Every choice has to be there, and nothing that could turn the order round.
+Every choice has to be there, and nothing that could turn the order round: no other number, and no
+comparison of two that leaves the third open.
 """
 
 from __future__ import annotations
@@ -35,10 +36,17 @@ _ORDINAL = re.compile(rf"\b(?:{'|'.join(_ORDINALS)})\b")
 _NUMBERED = re.compile(
     rf"(?:\bnumber |\bno\.? |#)?\b(\d{{1,2}})(?:[.):]|[ ]*[-=:]| )[ ]*(?:the |my |is )*({words.M})"
 )
-_PART = re.compile(r"[,.;:!\n()]|\b(?:and|then|but|followed by|next|after that)\b")
+_NUMBER = re.compile(r"\d+(?!\d|st\b|nd\b|rd\b|th\b)")
+# "From most to least preferred" is the order that is read.
+_HEADING = re.compile(
+    r"\bfrom (?:the )?(?:best|most|favou?rite|first|top)(?: \w+)? "
+    r"to (?:the )?(?:worst|least|last|bottom)(?: (?!is\b)\w+)?"
+)
+_TURNED = re.compile(r"\b(?:reverse|opposite|worst|least|lowest)\b")
+_PART = re.compile(r"[,.;!\n()]|\b(?:and|then|but|followed by|next|after that)\b")
 _AROUND = re.compile(
     r"\b(?:less|worse|under|below|behind|unless|if|before|until|reverse|opposite|equal|equally"
-    r"|tied?|same)\b|\bafter\b(?! that)|<"
+    r"|tied?|same|beats?|preferable|ahead|better than)\b|\bafter\b(?! that)"
     # Two that are less than a third are not in order: "X to Y and Z".
     rf"|\b(?:to|over|than)\b[^.,;\n]*{words.M} (?:and|or) (?:the |a )?{words.M}"
 )
@@ -47,7 +55,7 @@ _AROUND = re.compile(
 def read_order(folded: str, question: Question) -> Scored:
     """Read the order that a folded answer gives."""
     names = names_of(question.choices)
-    text = names.mark(folded)
+    text = _HEADING.sub(" ", names.mark(folded))
     first = list(dict.fromkeys(match.group() for match in words.MENTION.finditer(text)))
     if not first:
         undecided = words.UNDECIDED.search(text) is not None
@@ -55,14 +63,16 @@ def read_order(folded: str, question: Question) -> Scored:
         return Scored(unscorable=cause)
     if len(first) != len(names.ids):
         return Scored(unscorable=UnscorableCause.NOT_ALL_RANKED)
-    order = _numbered(text, first) or _in_words(text, first)
+    order = _numbered(text, first) if _NUMBER.search(text) else _in_words(text, first)
     if order is None:
         return Scored(unscorable=UnscorableCause.UNCLEAR_ORDER)
     return Scored(choices=tuple(names.ids[ord(mark) - MARKS_FIRST] for mark in order))
 
 
 def _numbered(text: str, marks: list[str]) -> list[str] | None:
-    """Give the order by the numbers beside the names, if each has one of its own."""
+    """Give the order by the numbers beside the names, if each has one of its own, and no other."""
+    if _NUMBER.search(_NUMBERED.sub(" ", text)) or _TURNED.search(text):
+        return None
     places: dict[str, int] = {}
     for match in _NUMBERED.finditer(text):
         if places.setdefault(match.group(2), int(match.group(1))) != int(match.group(1)):
@@ -80,7 +90,7 @@ def _in_words(text: str, first: list[str]) -> list[str] | None:
     for part in _PART.split(text):
         marks = set(words.MENTION.findall(part))
         places = {_ORDINALS[word] for word in _ORDINAL.findall(part)}
-        if marks and places and (len(marks) > 1 or len(places) > 1):
+        if places and (len(marks) != 1 or len(places) > 1):
             return None
         for mark in marks if places else ():
             told.setdefault(mark, set()).add(len(first) if places == {_LAST} else min(places))

@@ -3,7 +3,7 @@
 A choice is given where it is named in a clause that speaks of oneself ("I use X and Y") or that is
 nothing but names ("X, Y"), and every word beside it is understood; it is left out where it is
 denied ("but not Z"). One that is only spoken of makes the answer unscorable: nobody can say whether
-it was meant.
+it was meant. None is given where that is said outright, or where every one of them is denied.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ from perdure.records.outcome import Scored, UnscorableCause
 from perdure.records.scenario import Question
 
 _NONE = re.compile(
-    r"\b(?:none(?: of (?:them|these|those|the above|the options))?|neither(?: of them)?"
-    r"|nothing|not any(?: of (?:them|these|those))?|no to all)\b"
+    r"\b(?:none(?: of (?:them|these|those|the above|the options))?"
+    r"|neither(?: of them)?(?=[ ]*(?:$|[.,;!\n]))|nothing(?= at all|[ ]*(?:$|[.,;!\n]))"
+    r"|not any(?: of (?:them|these|those))?|no to all)\b"
 )
 _ALL = re.compile(
-    r"\b(?:all(?: \w+)? of (?:them|these|those|the above)|all of it|everything|both)\b"
+    r"\b(?:all(?: \w+)? of (?:them|these|those|the above)|all of it|everything|both"
+    r"|all(?= (?:but|except)\b))\b"
 )
 _EXCEPT = re.compile(r"\b(?:except|excluding|apart from|other than|but|without|minus)\b")
 _AGAINST = re.compile(
@@ -46,6 +48,16 @@ _BESIDE = (
 _FOLLOW = words.FOLLOWS | frozenset({"sometimes", "often", "too", "daily", "every", "regularly"})
 
 
+# "The bus: no", "the bus (no)".
+_THEN_NO = re.compile(
+    rf"{words.M}[ ]*[:=(-]*[ ]*(?:no|nope|never|not|none)\b(?![ ](?:\w+ )?{words.M})"
+)
+
+
+_TWO = 2
+_ARTICLES = frozenset({"a", "an", "the", "my"})
+
+
 class _Said(Enum):
     GIVEN = auto()
     DENIED = auto()
@@ -61,25 +73,30 @@ def read_choices(folded: str, question: Question) -> Scored:
         said.setdefault(number, set()).add(how)
     given = {number for number, how in said.items() if _Said.GIVEN in how}
     denied = {number for number, how in said.items() if _Said.DENIED in how}
-    if _ALL.search(text) and not given and not words.NEGATION.search(_before(text, _ALL)):
-        given = set(range(len(names.ids))) - denied
-    elif any(how == {_Said.UNCLEAR} for how in said.values()):
+    everyone = set(range(len(names.ids)))
+    if not given and _all_given(text, len(everyone)):
+        given = everyone - denied
+    elif _THEN_NO.search(text) or any(how == {_Said.UNCLEAR} for how in said.values()):
         return Scored(unscorable=UnscorableCause.NO_CHOICE)
-    elif not given and (_NONE.search(text) or denied):
+    elif not given and (_NONE.search(text) or denied == everyone):
         return Scored(choices=())
     if given & denied or words.TAKEN_BACK.search(text) or words.NEVER.search(text):
         return Scored(unscorable=UnscorableCause.UNDECIDED)
     if not given:
-        undecided = words.UNDECIDED.search(text) is not None
+        undecided = words.UNDECIDED.search(text) is not None and not denied
         cause = UnscorableCause.UNDECIDED if undecided else UnscorableCause.NO_CHOICE
         return Scored(unscorable=cause)
     kept = {names.ids[number] for number in given}
     return Scored(choices=tuple(one.id for one in question.choices if one.id in kept))
 
 
-def _before(text: str, pattern: re.Pattern[str]) -> str:
-    found = pattern.search(text)
-    return text[max(0, found.start() - 40) : found.start()] if found else ""
+def _all_given(text: str, choices: int) -> bool:
+    """Say whether the text is that all apply, but perhaps for some that it names."""
+    found = _ALL.search(text)
+    if found is None or (found.group() == "both" and choices != _TWO):
+        return False
+    rest = words.MENTION.sub(" ", _EXCEPT.sub(" ", _ALL.sub(" ", text)))
+    return _BESIDE.issuperset(words.WORD.findall(rest))
 
 
 def _mentions(text: str) -> Iterator[tuple[int, _Said]]:
@@ -88,6 +105,7 @@ def _mentions(text: str) -> Iterator[tuple[int, _Said]]:
         if "?" in match.group(2):
             continue
         by_me, denying = True, False
+        everything = _ALL.search(match.group(1)) is not None
         for opener, clause, rest in _clauses(match.group(1)):
             mine = not words.I_WORDS.isdisjoint(words.WORD.findall(clause))
             for mention in words.MENTION.finditer(clause):
@@ -95,8 +113,8 @@ def _mentions(text: str) -> Iterator[tuple[int, _Said]]:
                 beside = words.WORD.findall(words.MENTION.sub(" ", before))
                 understood = _BESIDE.issuperset(beside)
                 # "I use X, Y and Z": what follows a comma goes on, and so does a "not".
-                goes_on = understood and not mine and opener == ","
-                denying = (denying and goes_on) or _is_denied(opener, before)
+                goes_on = understood and not mine and opener in {",", "and"}
+                denying = (denying and goes_on) or _is_denied(opener, before, everything)
                 given = (
                     (mine or by_me) and understood and not _is_aside(opener, before, after, rest)
                 )
@@ -116,13 +134,13 @@ def _clauses(sentence: str) -> Iterator[tuple[str, str, str]]:
     yield opener, sentence[start:], ""
 
 
-def _is_denied(opener: str, before: str) -> bool:
+def _is_denied(opener: str, before: str, everything: bool) -> bool:  # noqa: FBT001
     return bool(
         words.NEGATION.search(before)
         or words.PARTLY.search(before)
         or _AGAINST.search(before)
         or _EXCEPT.search(before)
-        or (opener == "but" and not words.WORD.findall(words.MENTION.sub("", before)))
+        or (everything and opener == "but" and _ARTICLES.issuperset(words.WORD.findall(before)))
     )
 
 

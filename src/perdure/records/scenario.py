@@ -41,8 +41,9 @@ class QuestionType(StrEnum):
     OPEN = "open"
 
 
-# By which choices are named where the chances of a letter are what is scored.
-LETTERS = "ABCDEFGHIJKLMNOPQRST"
+# By which choices are named where the chances of a letter are what is scored. Without the letter
+# with which an answer in words begins more often than not.
+LETTERS = "ABCDEFGHJKLMNOPQRSTU"
 
 
 class Scoring(StrEnum):

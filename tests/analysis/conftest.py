@@ -151,6 +151,10 @@ class MemoryRecord:
     def held_out(self) -> dict[str, str]:
         return self._held_out
 
+    @property
+    def withheld(self) -> bool:
+        return False
+
     def events(self, world_id: str, kinds: Collection[str] | None = None) -> Iterator[Event]:
         for event in self._events[world_id]:
             if kinds is None or KIND_OF[type(event.payload)] in kinds:

@@ -74,17 +74,26 @@ def test_nobody_answered_otherwise(record_of):
     assert "every figure is the same" in found.sentence
 
 
-def test_the_same_difference_with_every_seed_is_one(record_of):
-    """What all of three unlike seeds show alike has no interval, and is no accident either."""
-    record = record_of(seeds=(1, 2, 3), scenarios=("plain", "loud"))
-    for place, seed in enumerate((1, 2, 3)):
-        people = ["p1", "p2", "p3"]
-        plain = dict.fromkeys(people, "b")
-        loud = {one: "a" if at == place else "b" for at, one in enumerate(people)}
+@pytest.mark.parametrize(
+    ("seeds", "verdict"), [(3, Verdict.NOT_APART), (5, Verdict.NOT_APART), (6, Verdict.APART)]
+)
+def test_the_same_difference_with_every_seed(record_of, seeds, verdict):
+    """What unlike seeds show alike has no interval: its sign counts, from six seeds on."""
+    people = tuple(Persona(id=f"p{n}", attributes={}) for n in range(seeds))
+    record = record_of(
+        personas=people, held_out={}, seeds=tuple(range(seeds)), scenarios=("plain", "loud")
+    )
+    for seed in range(seeds):
+        loud = {one.id: "a" if at == seed else "b" for at, one in enumerate(people)}
         for tick in (0, 2):
-            record.wave(f"plain-{seed}", tick, plain)
+            record.wave(f"plain-{seed}", tick, dict.fromkeys(loud, "b"))
             record.wave(f"loud-{seed}", tick, loud)
-    assert build_report(record).telling.verdict is Verdict.APART
+    found = build_report(record).telling
+    assert found.verdict is verdict
+    assert found.compared[0].p == 2 / 2**seeds
+    assert found.least is None
+    if verdict is Verdict.NOT_APART:
+        assert "takes 6 seeds" in found.sentence
 
 
 @pytest.mark.parametrize(

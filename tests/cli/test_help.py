@@ -16,6 +16,7 @@ COMMANDS = (
     "ledger",
     "verify",
     "replay",
+    "score",
     "show",
     "report",
     "export",

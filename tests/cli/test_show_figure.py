@@ -952,7 +952,9 @@ def test_events_stream_and_are_never_held(recorded, monkeypatch, capsys):
     monkeypatch.setattr(show_figure, "write_out", lambda _text: order.append("written"))
     monkeypatch.setattr(show_figure, "_PIECES_AT_ONCE", 10)
     name = "worlds"
-    show_figure.show_figure(recorded("vote"), name, beside=None, every=True, as_json=True)
+    show_figure.show_figure(
+        recorded("vote"), name, beside=None, every=True, scores="", as_json=True
+    )
     assert "written" in order[:20]
     assert order.count("written") > 20
 

@@ -326,8 +326,8 @@ PLANTED: dict[str, Planted] = {
     ),
     "words for choices": survey(
         PROMPT,
-        "Possible answers:",
-        "Your choices:",
+        "Possible answers: {labels}",
+        "Your choices: {labels}",
         r"turn: prompt\[1\] was '…uld you vote for today\? Possible answers: Ann Reed / Bob Stone' "
         r"and is '…uld you vote for today\? Your choices: Ann Reed / Bob Stone'",
         of(Turn),

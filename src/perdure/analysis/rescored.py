@@ -13,7 +13,7 @@ import msgspec
 
 from perdure.analysis.source import RecordSource
 from perdure.base.canonical import encode
-from perdure.base.errors import DamagedRecordError
+from perdure.base.errors import DamagedRecordError, UsageError
 from perdure.records.events import KIND_OF, Event, ScoreGiven, Turn
 from perdure.records.graph import Node
 from perdure.records.journal import OpenTick
@@ -59,8 +59,9 @@ class RescoredSource:
                 type=QuestionType.LIKERT,
                 scoring=Scoring.SIMILARITY,
                 similarity=asked.how,
-                choices=one.choices
-                or tuple(Choice(id=one, label=asked.points[one]) for one in asked.anchors.points),
+                choices=tuple(
+                    Choice(id=point, label=asked.points[point]) for point in asked.anchors.points
+                ),
             )
             if one.id == asked.question
             else one
@@ -119,6 +120,7 @@ class RescoredSource:
 
         Raises:
             DamagedRecordError: the scores do not fit the record.
+            UsageError: the record has answers to the question that came after the scores.
 
         """
         question = self._scores.rescoring.question
@@ -136,7 +138,13 @@ class RescoredSource:
             if kinds is None or KIND_OF[type(payload)] in kinds:
                 yield event
             due = isinstance(payload, Turn) and payload.presentation.question == question
-            if due and event.seq <= end and (kinds is None or _SCORE in kinds):
+            if due and event.seq > end:
+                raise UsageError(
+                    f"The run went on after the scores {self._scores.rescoring.id} were given.",
+                    where=f"seq {event.seq}",
+                    remedy="Score its answers again with `perdure score`.",
+                )
+            if due and (kinds is None or _SCORE in kinds):
                 yield self._given(event, next(answers, None))
 
     def _answers(self, world_id: str) -> Iterator[RescoredAnswer]:

@@ -12,6 +12,8 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 
+import msgspec
+
 from perdure.analysis.difference import Difference
 from perdure.analysis.figures import MEAN
 from perdure.analysis.questions import QuestionShares, TickShares
@@ -20,6 +22,7 @@ from perdure.analysis.student import t_quantile, t_tail
 from perdure.records.record import Record
 from perdure.records.scenario import Scenario
 
+_SIGNS = 6  # as many of one sign have a chance below 5 %: 2 / 2^6
 _MIRRORED = 2  # with two choices, one share is one minus the other
 
 
@@ -40,8 +43,9 @@ class Compared(Record):
     """One difference between two scenarios over seeds, and the chance of one as large by chance.
 
     `paired` says that it was taken seed by seed. `reach` is half of its 95 % interval: a smaller
-    difference would not have been told from none. `p` is two-sided and not corrected. All three
-    are absent where `why` says why there is no interval. `effective` are the fewest replicates
+    difference would not have been told from none; it is absent where `why` says why there is no
+    interval. `p` is two-sided and not corrected: of Student's t, or of the sign, where every one of
+    enough seeds has the very same difference. `effective` are the fewest replicates
     that differ.
     """
 
@@ -85,12 +89,10 @@ def telling(
     if len(scenarios) < _MIRRORED:
         return Telling(verdict=Verdict.NOTHING_TO_COMPARE)
     found = (*_paired(differences), *_apart(scenarios, questions))
-    measured = [one for one in found if one.p is not None]
-    steady = [one for one in found if one.p is None and _steady(one)]
-    differ = sum(one.p < 1.0 - CONFIDENCE for one in measured if one.p is not None) + len(steady)
-    hold = _holm([one.p for one in measured if one.p is not None]) + len(steady)
-    judged = [one for one in found if one.p is not None or _none_at_all(one) or _steady(one)]
-    verdict, sentence = _verdict(found, judged, differ, hold)
+    chances = [one.p for one in found if one.p is not None]
+    differ = sum(p < 1.0 - CONFIDENCE for p in chances)
+    hold = _holm(chances)
+    verdict, sentence = _verdict(found, differ, hold)
     return Telling(
         verdict=verdict,
         sentence=sentence,
@@ -102,18 +104,17 @@ def telling(
     )
 
 
-def _verdict(
-    found: Sequence[Compared],
-    judged: Sequence[Compared],
-    differ: int,
-    hold: int,
-) -> tuple[Verdict, str]:
+def _verdict(found: Sequence[Compared], differ: int, hold: int) -> tuple[Verdict, str]:
     if hold:
         return Verdict.APART, ""
-    if not judged:
-        why = _why_none(found)
-        return Verdict.CANNOT_SAY, f"This study cannot say whether its scenarios differ: {why}."
-    seen = _seen(_least(found, of_means=False), _least(found, of_means=True))
+    judged = [one for one in found if one.p is not None or _none_at_all(one)]
+    if not judged or (not differ and len(judged) < len(found)):
+        why = _why_none([one for one in found if one not in judged])
+        some = f"of {len(found)} differences {len(judged)} are not clear of chance; of the others, "
+        return Verdict.CANNOT_SAY, (
+            f"This study cannot say whether its scenarios differ: {some if judged else ''}{why}."
+        )
+    seen = _seen(found)
     if differ:
         return Verdict.PERHAPS, (
             f"This study hardly tells its scenarios apart: of {len(judged)} differences between "
@@ -131,12 +132,15 @@ def _least(found: Sequence[Compared], *, of_means: bool) -> float | None:
     return min((reach for reach in reaches if reach is not None), default=None)
 
 
-def _seen(share: float | None, mean: float | None) -> str:
+def _seen(found: Sequence[Compared]) -> str:
+    share, mean = _least(found, of_means=False), _least(found, of_means=True)
     told = [f"{100 * share:.1f} percentage points"] if share is not None else []
     told += [f"{mean:.3g} in a mean"] if mean is not None else []
-    if not told:
+    if told:
+        return f"the smallest difference that it could have seen alone is {' and '.join(told)}"
+    if all(one.mean == 0.0 for one in found):
         return "every figure is the same under all of them, with every seed"
-    return f"the smallest difference that it could have seen is {' and '.join(told)}"
+    return f"every seed shows the same difference, and to be sure of its sign takes {_SIGNS} seeds"
 
 
 def _why_none(found: Sequence[Compared]) -> str:
@@ -149,14 +153,6 @@ def _why_none(found: Sequence[Compared]) -> str:
             f"scenarios it has at most {effective}"
         )
     return "; ".join(dict.fromkeys(one.why for one in found if one.why))
-
-
-def _steady(one: Compared) -> bool:
-    """Say whether enough replicates that differ all have the very same difference, and it is one.
-
-    There is no interval without a spread, but what every seed shows is no accident of one.
-    """
-    return one.p is None and bool(one.mean) and one.effective >= EFFECTIVE_MIN and one.reach == 0.0
 
 
 def _none_at_all(one: Compared) -> bool:
@@ -181,7 +177,14 @@ def _paired(differences: Sequence[Difference]) -> Iterator[Compared]:
                 reach=0.0 if measured.sd == 0.0 and not one.between.unlike else None,
                 why=measured.no_interval,
             )
-            yield base if error is None else _with_error(base, error, measured.effective - 1)
+            if error is not None:
+                yield _with_error(base, error, measured.effective - 1)
+            elif base.reach == 0.0 and base.mean and base.effective >= EFFECTIVE_MIN:
+                # Without a spread there is no interval: what is left is the test of its sign.
+                p = 2.0 * 0.5**base.effective
+                yield msgspec.structs.replace(base, reach=None, p=p)
+            else:
+                yield base
 
 
 def _apart(

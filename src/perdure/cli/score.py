@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 HELP = """\
 Score the answers to a question of a run again, by their likeness to anchors.
 
-No byte of the run's record changes: the new scores are a file in the run's folder
-under scores/, named by an id that follows from what is scored and how. Vectors that
+No event of the record changes: the new scores are a file in the run's folder under
+scores/, named by an id that follows from what is scored and how; the run log notes it. Vectors that
 the record has are used as they are; others are asked for within the run's budget,
 and what that cost is in the run log. `perdure report DIR --scores ID` reports them.
 

@@ -30,7 +30,7 @@ def scored_parts(done: Rescored, folder: str) -> Iterator[Block]:
     )
     for cause, number in end.unscorable.items():
         yield paragraph(f"No score, {cause.replace('_', ' ')}: {count(number)}.", indent=2)
-    yield paragraph("The run's record is as it was.", indent=2)
+    yield paragraph("No event of the record changed; the run log notes the scores.", indent=2)
     yield heading("Where to go next")
     yield verbatim(f"  perdure report {folder} --scores {asked.id}")
 

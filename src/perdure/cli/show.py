@@ -41,6 +41,10 @@ EventId = Annotated[
         "the number alone. Or the address of a figure, such as answers/QUESTION/SCENARIO/TICK.",
     ),
 ]
+OfScores = Annotated[
+    str,
+    typer.Option("--scores", metavar="ID", help="By these scores, as `report --scores` has them."),
+]
 Every = Annotated[
     bool, typer.Option("--all", help="Give all events behind a figure, not the first of them.")
 ]
@@ -56,6 +60,7 @@ def show(
     event: EventId,
     *,
     every: Every = False,
+    scores: OfScores = "",
     beside: Beside = None,
     json: Json = False,
 ) -> int:
@@ -77,11 +82,11 @@ def show(
     from perdure.cli.shown import look  # noqa: PLC0415 - heavy
 
     if is_address(event):
-        show_figure(folder, event, beside=beside, every=every, as_json=json)
+        show_figure(folder, event, beside=beside, every=every, scores=scores, as_json=json)
         return EXIT_DONE
-    if every or beside is not None:
+    if every or scores or beside is not None:
         raise UsageError(
-            "`--all` and `--beside` are for the address of a figure.",
+            "`--all`, `--scores` and `--beside` are for the address of a figure.",
             where="ID",
             remedy="Drop them to see one event.",
         )

@@ -18,11 +18,13 @@ from perdure.analysis.address import read_address
 from perdure.analysis.document import Block
 from perdure.analysis.evidence import Evidence, Part
 from perdure.analysis.report import build_report
+from perdure.analysis.rescored import RescoredSource
 from perdure.analysis.resolved import Resolved, resolve
 from perdure.base.text import one_line, printable
 from perdure.cli.figures import UNKNOWN, count, plural
 from perdure.cli.output import as_tree, show, write_out
 from perdure.cli.record import opened
+from perdure.cli.report import scores_of
 from perdure.cli.tables import folded, verbatim
 from perdure.records.events import KIND_OF, Event
 from perdure.records.registry import LOG_KIND_OF
@@ -36,7 +38,7 @@ _PIECES_AT_ONCE = 500
 
 
 def show_figure(
-    folder: Path, name: str, *, beside: Path | None, every: bool, as_json: bool
+    folder: Path, name: str, *, beside: Path | None, every: bool, scores: str, as_json: bool
 ) -> None:
     """Show the figure at an address.
 
@@ -49,10 +51,12 @@ def show_figure(
     with ExitStack() as stack:
         record = stack.enter_context(opened(folder))
         other = stack.enter_context(opened(beside)) if beside is not None else None
-        report = build_report(record, grouped_by=wanted.filters.get("by", ""), beside=other)
-        study = msgspec.json.decode(record.entry.study, type=Study)
+        again = scores_of(folder, scores) if scores else None
+        source = record if again is None else RescoredSource(record, folder, again)
+        report = build_report(source, grouped_by=wanted.filters.get("by", ""), beside=other)
+        study = msgspec.json.decode(source.entry.study, type=Study)
         found = resolve(report, study, wanted)
-        evidence = Evidence(record, found.narrow)
+        evidence = Evidence(source, found.narrow)
         if as_json:
             _write(_document(record, found, evidence))
             return

@@ -42,7 +42,9 @@ class TickCalls:
         self._world_id = world_id
         self._world_seed = world_seed
         self.tick = tick
-        self.personas: Sequence[str] = ()
+        # Of each job what its sampling seeds are drawn by: its persona, and which of an interview's
+        # later questions it is.
+        self.drawn_by: Sequence[str] = ()
         self._count = 0
         self.by_job: dict[int, list[tuple[str, CallResult]]] = defaultdict(list)
         # What kept a call from having any result: the tick cannot close, whatever is made of it.
@@ -59,11 +61,11 @@ class TickCalls:
             IndexError: the tick has no such job.
 
         """
-        if not 0 <= index < len(self.personas):
+        if not 0 <= index < len(self.drawn_by):
             raise IndexError(
-                f"tick {self.tick} has jobs 0 to {len(self.personas) - 1}, not {index}"
+                f"tick {self.tick} has jobs 0 to {len(self.drawn_by) - 1}, not {index}"
             )
-        return JobCalls(self, index, self.personas[index])
+        return JobCalls(self, index, self.drawn_by[index])
 
     def for_scorer(self) -> JobCalls:
         """Give the models of the one who scores: those calls belong to no job."""

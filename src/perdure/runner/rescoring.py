@@ -25,17 +25,18 @@ from perdure.base.errors import (
     UsageError,
 )
 from perdure.base.vectors import Vector, pack, rounded, unpack
+from perdure.elicitation.rating import rated
 from perdure.inference import charges
 from perdure.inference.host import InferenceHost
 from perdure.inference.journaled import JournaledHost
-from perdure.inference.reservations import NOTHING, Reservations
+from perdure.inference.reservations import NOTHING, Amounts, Reservations
 from perdure.records.anchors import Anchors
 from perdure.records.events import AnswerGiven, Event, TickClosed, Turn
-from perdure.records.journal import TickOpening
+from perdure.records.journal import OpenTick, TickOpening
 from perdure.records.outcome import Scored
 from perdure.records.presentation import Plan
 from perdure.records.record import Record
-from perdure.records.registry import AnswersRescored, CallsLost, RunEntry
+from perdure.records.registry import AnswersRescored, RunEntry, RunForced
 from perdure.records.request import SCORER_JOB, CallKey, EmbedRequest, FailureCause, Vectors
 from perdure.records.rescore import RescoredAnswer, Rescoring, RescoringEnd
 from perdure.records.scenario import Question, QuestionType, Scoring, Similarity
@@ -59,6 +60,8 @@ from perdure.trace.scores import (
     RESCORE_FORMAT,
     Scores,
     ScoresWriter,
+    all_scores,
+    answers_of,
     has_scores,
     read_scores,
     scores_folder,
@@ -147,12 +150,7 @@ def _planned(reader: RunReader, wanted: Wanted) -> _Job:
             f"{question.id!r} are {', '.join(one.id for one in question.choices)}.",
             remedy="Give anchors whose `points` are these choices, in their order.",
         )
-    spec = wanted.spec or study.models.get(EMBED)
-    if spec is None:
-        raise UsageError(
-            "The run has no model that gives vectors.",
-            remedy="Give --model, such as `--model local`.",
-        )
+    spec = _model(study, question, wanted)
     own = question.similarity or Similarity(anchors=anchors.construct)
     how = Similarity(
         anchors=anchors.construct,
@@ -206,6 +204,24 @@ def _question(study: Study, name: str) -> Question:
     return rated_ones[0]
 
 
+def _model(study: Study, question: Question, wanted: Wanted) -> ModelSpec:
+    """Give the model to score by. Anchors of the run were checked under its own, and no other."""
+    own = study.models.get(EMBED)
+    if wanted.spec is None and own is None:
+        raise UsageError(
+            "The run has no model that gives vectors.",
+            remedy="Give --model, such as `--model local`.",
+        )
+    if wanted.anchors is None and wanted.spec and (own is None or own.pin != wanted.spec.pin):
+        raise UsageError(
+            f"The anchors of {question.id!r} were not checked under {wanted.spec.pin.model}.",
+            remedy="Check their file under it with `perdure anchors check`, and give --anchors.",
+        )
+    spec = wanted.spec or own
+    assert spec is not None, "one of them is there"
+    return spec
+
+
 def _own_anchors(study: Study, question: Question) -> Anchors:
     if question.similarity is None:
         raise UsageError(
@@ -236,10 +252,14 @@ class _Work:
         """Write the file of scores."""
         try:
             with ScoresWriter(self._folder, self._job.rescoring) as writer:
-                for world in self._job.rescoring.ends:
-                    for tick in self._ticks(world):
-                        for answer in await self._tick(world, tick):
-                            writer.add(answer)
+                if (before := self._compared_before()) is not None:
+                    for answer in answers_of(self._folder, before):
+                        writer.add(self._again(answer))
+                else:
+                    for world in self._job.rescoring.ends:
+                        for tick in self._ticks(world):
+                            for answer in await self._tick(world, tick):
+                                writer.add(answer)
                 writer.seal(await self._end())
         finally:
             if self._inner is not None:
@@ -248,13 +268,54 @@ class _Work:
                 await self._journal.finish()
                 await self._journal.close()
 
+    def _compared_before(self) -> str | None:
+        """Find scores of the same answers by the same likeness, if only the formula differs."""
+        rescoring = self._job.rescoring
+        for scores in all_scores(self._folder):
+            of = scores.rescoring
+            same = msgspec.structs.replace(rescoring, id=of.id, how=of.how)
+            if same == of and of.how.anchors == rescoring.how.anchors:
+                return of.id
+        return None
+
+    def _again(self, answer: RescoredAnswer) -> RescoredAnswer:
+        """Give a score by another formula, by the likeness that was found before."""
+        if not answer.similarities:
+            return self._counted(answer)
+        self._kept += 1
+        scored = rated(answer.similarities, self._job.rescoring.how)
+        return self._counted(
+            msgspec.structs.replace(answer, masses=scored.masses, unscorable=scored.unscorable)
+        )
+
     async def _hold_to_budget(self, host: JournaledHost) -> None:
+        if self._reader.journal_fault:
+            raise UsageError(
+                f"What the run has open cannot be told: {self._reader.journal_fault}.",
+                remedy="Take the run to its end with `perdure resume`, then score.",
+            )
         budget = budget_in_force(self._job.study.budget, self._reader.log)
         outcomes = self._reader.outcomes.values()
         spent = sum(map(spent_in, outcomes), spent_outside(self._reader.log))
         spent += await host.take_stock()
+        spent += sum(map(_taken, self._reader.journal or ()), NOTHING)
+        spent += await self._on_other_scores()
         ceilings = msgspec.structs.replace(ceilings_of(budget, 0.0), wall_s=None)
         host.reservations = Reservations(ceilings, spent, self._clock)
+
+    async def _on_other_scores(self) -> Amounts:
+        """Sum up what was paid for scores that are not in the run log: they are not finished."""
+        noted = {row.id for row in self._reader.log if isinstance(row, AnswersRescored)}
+        spent = NOTHING
+        for place in sorted(scores_folder(self._folder).iterdir()):
+            unfinished = place.is_dir() and place != self._place and place.name not in noted
+            if unfinished and await Journal.has(place):
+                journal = await Journal.open(place, _EPOCH, run=self._reader.entry.run_id)
+                for opening in journal.open_ticks:
+                    stored = await journal.calls(opening.world, opening.tick)
+                    spent += NOTHING if stored is None else _taken(stored)
+                await journal.close()
+        return spent
 
     def _ticks(self, world: str) -> Iterator[list[Event]]:
         """Go through the ticks of a world up to where it stood, as far as answers are concerned."""
@@ -286,28 +347,23 @@ class _Work:
             known |= await self._embedded(purpose, [text for text in texts if text not in known])
         found = rate_by(due, anchors, known)
         return [
-            self._counted(world, event, found[one.job])
+            self._counted(_answer(world, event, found[one.job]))
             for one, event in zip(due, turns, strict=True)
         ]
 
-    def _counted(self, world: str, event: Event, scored: Scored) -> RescoredAnswer:
+    def _counted(self, answer: RescoredAnswer) -> RescoredAnswer:
         self._answers += 1
-        self._scored += scored.unscorable is None
-        if scored.unscorable is not None:
-            self._unscorable[scored.unscorable] += 1
-        return RescoredAnswer(
-            world=world,
-            seq=event.seq,
-            tick=event.tick,
-            persona=event.persona,
-            masses=scored.masses,
-            unscorable=scored.unscorable,
-            similarities=scored.similarities,
-        )
+        self._scored += answer.unscorable is None
+        if answer.unscorable is not None:
+            self._unscorable[answer.unscorable] += 1
+        return answer
 
     def _recorded(self, world: str, events: Sequence[Event]) -> dict[str, Vector]:
         """Find what the record itself has of a tick's vectors, if they are of this model."""
         header = self._reader.header(world)
+        if any(isinstance(row, RunForced) for row in self._reader.log):
+            # Questions and anchors may be others than those that the world began with.
+            return {}
         if header.pins.get(EMBED) != self._job.rescoring.pin:
             return {}
         asked = {one.id: one for one in header.questions if one.scoring is Scoring.SIMILARITY}
@@ -390,24 +446,41 @@ class _Work:
     async def _end(self) -> RescoringEnd:
         """Sum up: answers by what became of them, and everything that was sent for them."""
         stored = await self._journal.calls(self._job.rescoring.id, 0) if self._journal else None
-        sent = NOTHING
-        lost: tuple[CallsLost, ...] = ()
-        if stored is not None:
-            done = [
-                charges.spent(call.settled) for call in stored.calls if call.settled is not None
-            ]
-            sent, lost = sum(done, NOTHING), charges.lost(stored)
+        taken = NOTHING if stored is None else _taken(stored)
+        lost = 0 if stored is None else sum(row.calls for row in charges.lost(stored))
         return RescoringEnd(
             answers=self._answers,
             scored=self._scored,
             unscorable=dict(sorted(self._unscorable.items())),
             kept=self._kept,
-            calls=sent.calls + sum(row.calls for row in lost),
-            lost=sum(row.calls for row in lost),
-            cost=sent.money + sum(row.cost for row in lost),
-            unknown_costs=sent.unknown + sum(row.unknown_costs for row in lost),
-            tokens=sent.tokens + sum(row.tokens for row in lost),
+            calls=taken.calls,
+            lost=lost,
+            cost=taken.money,
+            unknown_costs=taken.unknown,
+            tokens=taken.tokens,
         )
+
+
+def _answer(world: str, event: Event, scored: Scored) -> RescoredAnswer:
+    return RescoredAnswer(
+        world=world,
+        seq=event.seq,
+        tick=event.tick,
+        persona=event.persona,
+        masses=scored.masses,
+        unscorable=scored.unscorable,
+        similarities=scored.similarities,
+    )
+
+
+def _taken(tick: OpenTick) -> Amounts:
+    """Sum up what the calls of an open tick took of the budget, those that are lost as well."""
+    done = [charges.spent(call.settled) for call in tick.calls if call.settled is not None]
+    lost = [
+        Amounts(money=row.cost, calls=row.calls, tokens=row.tokens, unknown=row.unknown_costs)
+        for row in charges.lost(tick)
+    ]
+    return sum((*done, *lost), NOTHING)
 
 
 def _calls(

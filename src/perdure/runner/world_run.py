@@ -201,7 +201,11 @@ class WorldRun:
         answers, delta = await self._step(tick, plan, calls)
         self._carried.publish(delta)
         jobs = self._carried.jobs(delta)
-        calls.personas = tuple(job.persona.id for job in jobs)
+        later = self.header.scenario.more_questions
+        calls.drawn_by = tuple(
+            f"{job.persona.id}\n{job.question.id}" if job.question.id in later else job.persona.id
+            for job in jobs
+        )
         outcomes = await self._act(jobs, plan, calls)
         causes = unanswered(
             (outcome, [call for _, call in calls.by_job[job.index]])

@@ -146,8 +146,8 @@ class _Export:
         self._people(with_held_out=with_held_out)
         for name in (TURNS_NAME, EVENTS_NAME, BLOBS_NAME):
             (self._folder / name).mkdir()
-        recorded = reader.store.recorded()
-        worlds = tuple(self._world(world) for world in reader.worlds if world.world_id in recorded)
+        begun = [world for world in reader.worlds if reader.head(world.world_id) is not None]
+        worlds = tuple(map(self._world, begun))
         with TableWriter(self._folder / WORLDS_NAME, WORLDS, self._about) as writer:
             for row in world_rows(registry.worlds(), self._begun):
                 writer.add(row, len(row["header"] or ""))

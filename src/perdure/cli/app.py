@@ -79,7 +79,6 @@ for module in (
     score,
     show,
     report,
-    score,
     export,
     anchors,
     closure,

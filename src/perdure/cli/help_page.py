@@ -27,7 +27,7 @@ The normal sequence:
   perdure export runs/first                   Parquet, one row per turn
   perdure replay runs/first                   does the code still do the same?
   perdure show   runs/first calm@1:42         one turn, as it was and why
-  perdure score  runs/first --list            answers scored again, beside the record
+  perdure score  runs/first --list            scores given afterwards
 
 Every command takes --json: one JSON document on standard output and nothing
 else, errors included. `perdure COMMAND --help` has a command's options and an

@@ -116,6 +116,15 @@ def test_other_anchors_change_no_byte_of_the_record_and_are_named(folder: Path) 
     ]
     assert means[0] != means[1]
     assert verified.status == 0, verified.err
+    # The address of a figure of those scores gives that figure, if it is asked for by them.
+    row = report.document["questions"][0]["ticks"][0]
+    by_new, by_old = commands(
+        ("show", run, row["address"], "--scores", asked["id"], "--json"),
+        ("show", run, row["address"], "--json"),
+    )
+    assert (by_new.status, by_old.status) == (0, 0)
+    assert f'"mean": {json.dumps(row["mean"])}' in by_new.out
+    assert f'"mean": {json.dumps(row["mean"])}' not in by_old.out
 
 
 def test_what_is_scored_already_is_not_scored_again(folder: Path) -> None:

@@ -60,6 +60,14 @@ def turns_of(ran: Ran) -> list[Turn]:
     return [one.payload for one in ran.events() if isinstance(one.payload, Turn)]
 
 
+def test_each_question_is_a_sample_of_its_own() -> None:
+    """No two calls of an interview, and none of two people, have one sampling seed."""
+    model = ScriptedProvider(said)
+    run_in_memory(interviewed(), model)
+    seeds = [request.seed for request in model.requests]
+    assert len(set(seeds)) == len(seeds) == 12 * 3 * 2
+
+
 def test_each_question_comes_with_the_answers_before_it() -> None:
     """The first prompt tells of nothing before it, the third of two questions and answers."""
     model = ScriptedProvider(said)

@@ -22,6 +22,7 @@ from perdure.runner.rescoring import Rescored, Wanted, rescore
 from perdure.study.read_anchors import load_anchors
 from perdure.testing import MisbehavingServer
 from perdure.trace.reader import RunReader
+from perdure.trace.scores import answers_of
 
 PER_TOKEN = 1_000
 # Two calls for the answers of each tick of each world that has open ones, and one for the anchors.
@@ -49,14 +50,24 @@ def run(first: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(first, tmp_path / "run"))
 
 
-def again(run: Path, server: MisbehavingServer, question: str = "why") -> Rescored:
+def again(
+    run: Path,
+    server: MisbehavingServer,
+    question: str = "why",
+    *,
+    temperature: float | None = None,
+    own: bool = False,
+) -> Rescored:
     """Score the open answers by the server's vectors, at a price per token."""
     spec = ModelSpec(
         pin=ModelPin(provider="http", model="test-model"),
         endpoint=Endpoint(base_url=server.base_url, retries_max=0),
         price=Price(input_fresh=PER_TOKEN * 1_000_000, output=0),
     )
-    return rescore(run, Wanted(question=question, anchors=load_anchors(ANCHORS_FILE), spec=spec))
+    anchors = None if own else load_anchors(ANCHORS_FILE)
+    return rescore(
+        run, Wanted(question=question, anchors=anchors, temperature=temperature, spec=spec)
+    )
 
 
 def rows(run: Path) -> list[AnswersRescored]:
@@ -104,6 +115,40 @@ def test_the_budget_of_the_run_holds(run: Path) -> None:
     (told,) = commands(("ledger", run, "--json"))
     parts = {one["kind"]: one["amount"] for one in told.document["outside"]["parts"]}
     assert parts == {"rescored": done.scores.end.cost}
+
+
+def test_another_formula_asks_for_no_vector(run: Path) -> None:
+    """The likeness that was found and paid for serves any temperature; only the shares differ."""
+    with MisbehavingServer() as server:
+        first = again(run, server)
+        sharper = again(run, server, temperature=0.5)
+        assert server.calls == CALLS
+    assert (sharper.scores.end.calls, sharper.scores.end.cost) == (0, 0)
+    assert sharper.scores.end.scored == first.scores.end.scored
+    one, other = (next(answers_of(run, done.scores.rescoring.id)) for done in (first, sharper))
+    assert one.similarities == other.similarities
+    assert max(one.masses) < max(other.masses)
+
+
+def test_what_unfinished_scores_cost_counts(run: Path) -> None:
+    """Scores that stopped at the budget leave no more of it to scores by another formula."""
+    with MisbehavingServer() as server:
+        change_budget(run, Budget(amount=3_000_000))
+        with pytest.raises(BudgetReachedError):
+            again(run, server)
+        some = server.calls
+        with pytest.raises(BudgetReachedError):
+            again(run, server, temperature=0.5)
+        # A smaller call may still have had room, and not the whole of it once more.
+        assert 0 < some <= server.calls < 2 * some
+
+
+def test_the_anchors_of_a_run_are_not_used_under_another_model(run: Path) -> None:
+    """They were checked under the run's own: nothing is sent."""
+    with MisbehavingServer() as server:
+        with pytest.raises(UsageError, match="were not checked under test-model"):
+            again(run, server, "likely", own=True)
+        assert server.calls == 0
 
 
 def test_what_has_no_scale_cannot_be_scored(run: Path) -> None:

@@ -7,6 +7,8 @@ that it was scored as; everything else is what the record says.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import takewhile
 from pathlib import Path
 
 import msgspec
@@ -22,7 +24,7 @@ from perdure.records.registry import LogPayload, RunEntry, WorldEntry, WorldOutc
 from perdure.records.rescore import RescoredAnswer
 from perdure.records.scenario import QuestionType, Scoring
 from perdure.records.study import Study
-from perdure.trace.scores import Scores, answers_of
+from perdure.trace.scores import Scores, answers_of, begins_of
 
 _SCORE = KIND_OF[ScoreGiven]
 _TURN = KIND_OF[Turn]
@@ -148,8 +150,15 @@ class RescoredSource:
                 yield self._given(event, next(answers, None))
 
     def _answers(self, world_id: str) -> Iterator[RescoredAnswer]:
-        found = answers_of(self._folder, self._scores.rescoring.id)
-        return (answer for answer in found if answer.world == world_id)
+        begin = self._begins.get(world_id)
+        if begin is None:
+            return iter(())
+        found = answers_of(self._folder, self._scores.rescoring.id, begin)
+        return takewhile(lambda answer: answer.world == world_id, found)
+
+    @cached_property
+    def _begins(self) -> Mapping[str, int]:
+        return begins_of(self._folder, self._scores.rescoring.id)
 
     def _given(self, turn: Event, answer: RescoredAnswer | None) -> Event:
         """Give the new score in the turn's own place."""

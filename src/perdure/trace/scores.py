@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Self
@@ -170,25 +171,49 @@ def read_scores(folder: Path, score_id: str) -> Scores:
     return Scores(rescoring=rescoring, end=end)
 
 
-def answers_of(folder: Path, score_id: str) -> Iterator[RescoredAnswer]:
+def answers_of(folder: Path, score_id: str, start: int | None = None) -> Iterator[RescoredAnswer]:
     """Go through the answers of a file of scores that was checked, in the order of the record.
+
+    From the byte `start` on, if that is given.
 
     Raises:
         DamagedRecordError: a line is no score.
         StorageError: storage failed.
 
     """
+    return (answer for _, answer in _placed(folder, score_id, start))
+
+
+def begins_of(folder: Path, score_id: str) -> dict[str, int]:
+    """Give the byte at which the answers of each world begin, in a file that was checked.
+
+    Raises:
+        DamagedRecordError: a line is no score.
+        StorageError: storage failed.
+
+    """
+    begins: dict[str, int] = {}
+    for place, answer in _placed(folder, score_id, None):
+        begins.setdefault(answer.world, place)
+    return begins
+
+
+def _placed(folder: Path, score_id: str, start: int | None) -> Iterator[tuple[int, RescoredAnswer]]:
     path = path_of(folder, score_id)
     decoder = msgspec.json.Decoder(RescoredAnswer)
-    held: list[bytes] = []
+    held: deque[tuple[int, bytes]] = deque()
     try:
         with path.open("rb") as file:
-            file.readline()
+            place = len(file.readline())
+            if start is not None:
+                place = file.seek(start)
             for line in file:
-                held.append(line)
+                held.append((place, line))
+                place += len(line)
                 # The last two lines are none of the answers.
                 if len(held) > 2:  # noqa: PLR2004
-                    yield decoder.decode(held.pop(0))
+                    at, answer = held.popleft()
+                    yield at, decoder.decode(answer)
     except OSError as error:
         raise translate_os(error, path) from error
     except msgspec.MsgspecError as error:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.support.figure_runs import ANCHORS as WORDS
 from tests.support.sample_study import Writer, people, sample, write
 
 from perdure.base.errors import EXIT_DONE, EXIT_INVALID_STUDY, EXIT_STORAGE, EXIT_USAGE, UsageError
@@ -23,19 +24,6 @@ from perdure.testing import MisbehavingServer
 __all__ = ["people", "sample", "write"]
 
 TRAIN = Path(__file__).parents[2] / "examples" / "fares" / "anchors" / "intent-1.yaml"
-# Ordered by the words that they share, which is all that a baseline sees.
-WORDS = """\
-construct: intent
-version: words
-points: ["no", perhaps, "yes"]
-sets:
-  - [never no refuse, perhaps maybe unsure, yes surely gladly]
-  - [no refuse not, maybe unsure hesitate, surely gladly certainly]
-ladder:
-  - [never no not]
-  - [perhaps maybe hesitate unsure]
-  - [yes surely gladly certainly]
-"""
 
 try:
     check_vectors()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.commands import commands
+from tests.support.figure_runs import ANCHORS
 from tests.support.sample_study import PEOPLE, SAMPLE
 from tests.support.whole_record import record_whole
 
@@ -18,7 +19,6 @@ from perdure.trace.open_record import open_record
 from perdure.trace.reader import RunReader
 
 from .conftest import write_study
-from .test_anchors import WORDS
 from .test_lost_journal import lose
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -69,7 +69,7 @@ def likeness(folder: Path) -> Path:
     )
     (folder / "study.yaml").write_text(f"{text}anchors: {{intent: intent.yaml}}\n")
     (folder / "people.csv").write_text(PEOPLE)
-    (folder / "intent.yaml").write_text(WORDS)
+    (folder / "intent.yaml").write_text(ANCHORS)
     study, run = folder / "study.yaml", folder / "run"
     checked, said = commands(
         ("anchors", "check", folder / "intent.yaml", "--study", study),

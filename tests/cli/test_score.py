@@ -8,13 +8,17 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from tests.support.commands import Told, commands
 from tests.support.rated_study import other_anchors, write_rated
 
+from perdure.analysis.rescored import RescoredSource
+from perdure.base.errors import UsageError
 from perdure.records.events import ScoreGiven
 from perdure.trace.lock import GovernorLock
 from perdure.trace.reader import RunReader
+from perdure.trace.scores import read_scores
 
 QUESTION = ("--question", "likely")
 
@@ -125,6 +129,20 @@ def test_other_anchors_change_no_byte_of_the_record_and_are_named(folder: Path) 
     assert (by_new.status, by_old.status) == (0, 0)
     assert f'"mean": {json.dumps(row["mean"])}' in by_new.out
     assert f'"mean": {json.dumps(row["mean"])}' not in by_old.out
+
+
+def test_scores_given_before_the_run_went_on_are_refused(folder: Path) -> None:
+    """Where answers came after them, nothing is reported of new and old scores mixed."""
+    run = folder / "run"
+    scores = read_scores(run, score(folder, "--json").document["scores"]["rescoring"]["id"])
+    earlier = dict.fromkeys(scores.rescoring.ends, 0)
+    before = msgspec.structs.replace(
+        scores, rescoring=msgspec.structs.replace(scores.rescoring, ends=earlier)
+    )
+    with RunReader.open(run) as reader:
+        source = RescoredSource(reader, run, before)
+        with pytest.raises(UsageError, match="went on after the scores"):
+            list(source.events(reader.worlds[0].world_id))
 
 
 def test_what_is_scored_already_is_not_scored_again(folder: Path) -> None:

@@ -18,6 +18,7 @@ from perdure.testing.exchange import SeenRequest
 EXAMPLES = Path(__file__).parents[2] / "examples"
 RUNS = ("vote", "rumour", "street", "likeness")
 
+# Ordered by the words that they share, which is all that a baseline sees.
 ANCHORS = """\
 construct: intent
 version: words

@@ -36,6 +36,7 @@ from perdure.records.events import (
     TurnNotTaken,
 )
 from perdure.records.presentation import Presentation
+from perdure.records.reaction import own_words
 from perdure.records.registry import WorldEntry
 from perdure.records.study import Study
 
@@ -548,8 +549,7 @@ def _is_on(turn: Turn, wanted: OnChannel, claims: Mapping[str, str]) -> bool:
 
 
 def _words(turn: Turn) -> str:
-    said = turn.answer if turn.reaction is None else turn.reaction.words
-    return " ".join(said.casefold().split())
+    return " ".join(own_words(turn.answer, turn.reaction).casefold().split())
 
 
 def _failure(payload: Payload) -> str | None:

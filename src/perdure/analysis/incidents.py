@@ -19,6 +19,7 @@ from perdure.records.events import (
     Turn,
     TurnNotTaken,
 )
+from perdure.records.reaction import own_words
 from perdure.records.record import Record
 
 EVENTS_MAX = 5
@@ -111,9 +112,7 @@ class IncidentPass:
         match event.payload:
             case Turn(presentation=shown, answer=answer, reaction=reaction):
                 now.turns += 1
-                now.wordings[shown.question].add(
-                    answer if reaction is None else reaction.words, event.seq
-                )
+                now.wordings[shown.question].add(own_words(answer, reaction), event.seq)
             case TurnNotTaken():
                 now.failed.append(event.seq)
             case Probed(failed=None, choice=choice, code=code) if choice:

@@ -14,6 +14,7 @@ from typing import ClassVar
 from perdure.analysis.clusters import Cluster, clusters, words_of
 from perdure.base.chance import Stream
 from perdure.records.events import Event, Turn
+from perdure.records.reaction import own_words
 from perdure.records.record import Record
 
 SAMPLE_MAX = 300
@@ -128,7 +129,7 @@ class VerbatimPass:
                         event=f"{self._world_id}:{event.seq}",
                         persona=event.persona,
                         tick=event.tick,
-                        text=(answer if reaction is None else reaction.words)[:_TEXT_MAX],
+                        text=own_words(answer, reaction)[:_TEXT_MAX],
                     ),
                 )
             case _:

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from perdure.base.errors import EXIT_DONE, EXIT_USAGE, InvalidStudyError, UsageError
+from perdure.base.errors import EXIT_DONE, InvalidStudyError, UsageError
 from perdure.cli.arguments import Json
-from perdure.cli.command import PlainCommand
-from perdure.cli.output import write_error
+from perdure.cli.command import PlainCommand, command_group
 from perdure.cli.overrides import BaseUrl, KeyEnv, KeyFile, Model, ModelName, Price
 
 if TYPE_CHECKING:
@@ -55,27 +54,12 @@ OfStudy = Annotated[
     Path | None, typer.Option("--study", metavar="STUDY", help="The study whose model embeds.")
 ]
 
-anchors_app = typer.Typer(
-    help=HELP, no_args_is_help=False, rich_markup_mode=None, invoke_without_command=True
-)
+anchors_app = command_group(HELP)
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.add_typer(anchors_app, name="anchors", short_help=HELP.partition("\n")[0])
-
-
-@anchors_app.callback()
-def options(context: typer.Context) -> None:
-    """Show the help page where no command is given.
-
-    Raises:
-        typer.Exit: there is no command.
-
-    """
-    if context.invoked_subcommand is None:
-        write_error(context.get_help())
-        raise typer.Exit(EXIT_USAGE)
 
 
 @anchors_app.command("check", help=HELP_CHECK, cls=PlainCommand)

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from perdure.base.errors import EXIT_DONE, EXIT_MOVED, EXIT_USAGE, UsageError
+from perdure.base.errors import EXIT_DONE, EXIT_MOVED, UsageError
 from perdure.cli.arguments import Json
-from perdure.cli.command import PlainCommand
-from perdure.cli.output import write_error
+from perdure.cli.command import PlainCommand, command_group
 
 if TYPE_CHECKING:
     from perdure.closure import Program
@@ -118,27 +117,12 @@ Files = Annotated[
     typer.Option("--file", metavar="PATTERN", help="Data files that decide too; repeatable."),
 ]
 
-closure_app = typer.Typer(
-    help=HELP, no_args_is_help=False, rich_markup_mode=None, invoke_without_command=True
-)
+closure_app = command_group(HELP)
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.add_typer(closure_app, name="closure", short_help=HELP.partition("\n")[0])
-
-
-@closure_app.callback()
-def options(context: typer.Context) -> None:
-    """Show the help page where no command is given.
-
-    Raises:
-        typer.Exit: there is no command.
-
-    """
-    if context.invoked_subcommand is None:
-        write_error(context.get_help())
-        raise typer.Exit(EXIT_USAGE)
 
 
 @closure_app.command("list", help=HELP_LIST, cls=PlainCommand)

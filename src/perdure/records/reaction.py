@@ -62,3 +62,8 @@ class Reaction(Record):
     def done(self) -> str:
         """The action that was done and accepted; empty if there is none."""
         return "" if self.rejected else self.action
+
+
+def own_words(answer: str, reaction: Reaction | None) -> str:
+    """Give what an answer says: the persona's own words, where its answer has a form."""
+    return answer if reaction is None else reaction.words

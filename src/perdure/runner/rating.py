@@ -16,6 +16,7 @@ from perdure.elicitation.rating import rate, unratable
 from perdure.records.anchors import Anchors
 from perdure.records.outcome import Outcome, Scored, TurnDone, UnscorableCause
 from perdure.records.presentation import TurnJob
+from perdure.records.reaction import own_words
 from perdure.records.record import Record
 from perdure.records.scenario import Question, Scoring
 from perdure.runner.calls import JobCalls, TickCalls
@@ -30,15 +31,10 @@ class Due(Record):
     question: Question
 
 
-def said(outcome: TurnDone) -> str:
-    """Give what an answer says: the persona's own words, where its answer has a form."""
-    return outcome.answer if outcome.reaction is None else outcome.reaction.words
-
-
 def due(jobs: Sequence[TurnJob], outcomes: Sequence[Outcome]) -> tuple[Due, ...]:
     """List the answers of a tick that are rated by likeness, in job order."""
     return tuple(
-        Due(job=job.index, words=said(outcome), question=job.question)
+        Due(job=job.index, words=own_words(outcome.answer, outcome.reaction), question=job.question)
         for job, outcome in zip(jobs, outcomes, strict=True)
         if isinstance(outcome, TurnDone) and job.question.scoring is Scoring.SIMILARITY
     )

@@ -35,6 +35,7 @@ from perdure.records.events import AnswerGiven, Event, TickClosed, Turn
 from perdure.records.journal import OpenTick, TickOpening
 from perdure.records.outcome import Scored
 from perdure.records.presentation import Plan
+from perdure.records.reaction import own_words
 from perdure.records.record import Record
 from perdure.records.registry import AnswersRescored, RunEntry, RunForced
 from perdure.records.request import SCORER_JOB, CallKey, EmbedRequest, FailureCause, Vectors
@@ -333,16 +334,13 @@ class _Work:
         if not turns:
             return []
         due = [
-            Due(job=place, words=said_in(event), question=self._job.question)
+            Due(job=place, words=_said_in(event), question=self._job.question)
             for place, event in enumerate(turns)
         ]
         known = self._recorded(world, events)
         self._kept += sum(one.words in known for one in due)
         anchors = {self._job.rescoring.anchors.construct: self._job.rescoring.anchors}
-        for purpose, calls in (
-            (ANCHORS[1], anchors_to_embed(due, anchors)),
-            (SCORES[1], to_embed(due)),
-        ):
+        for purpose, calls in _calls(due, anchors):
             texts = [text for part in calls for text in part]
             known |= await self._embedded(purpose, [text for text in texts if text not in known])
         found = rate_by(due, anchors, known)
@@ -368,7 +366,7 @@ class _Work:
             return {}
         asked = {one.id: one for one in header.questions if one.scoring is Scoring.SIMILARITY}
         due = [
-            Due(job=0, words=said_in(event), question=asked[name])
+            Due(job=0, words=_said_in(event), question=asked[name])
             for event in events
             if (name := _question_of(event)) in asked
         ]
@@ -499,11 +497,10 @@ def _question_of(event: Event) -> str:
     return payload.presentation.question if isinstance(payload, Turn) else ""
 
 
-def said_in(event: Event) -> str:
-    """Give what an answer on record says: the persona's own words, where its answer has a form."""
+def _said_in(event: Event) -> str:
     turn = event.payload
     assert isinstance(turn, Turn), "only a turn that was taken says something"
-    return turn.answer if turn.reaction is None else turn.reaction.words
+    return own_words(turn.answer, turn.reaction)
 
 
 async def _journal(place: Path, entry: RunEntry) -> Journal:

@@ -24,6 +24,7 @@ from perdure.records.outcome import Outcome, Scored, TurnDone, TurnFailed
 from perdure.records.people import People
 from perdure.records.persona import Persona
 from perdure.records.presentation import Need, NeedAnswer, Plan, TurnJob, WorldDelta
+from perdure.records.reaction import own_words
 from perdure.records.registry import WorldDiverged
 from perdure.records.request import SCORER_JOB, CallKey
 from perdure.records.scenario import Header, Question, Scoring
@@ -44,7 +45,7 @@ from perdure.runner.ladder import recorded
 from perdure.runner.past import PastTick, past_ticks
 from perdure.runner.port import ModelHost, TickOpened, TickPaused, TickReport
 from perdure.runner.quorum import shortfall, unanswered, unrated
-from perdure.runner.rating import due, rate_all, said
+from perdure.runner.rating import due, rate_all
 from perdure.runner.tally import Tally, settled
 from perdure.trace.port import Partition, Reading
 from perdure.trace.rungs import Rungs
@@ -389,7 +390,9 @@ def _scores(
         if job.question.scoring is Scoring.LOGPROBS:
             order = [choice.id for choice in questions[job.question.id].choices]
             return score_chances(outcome.first_tokens, job.question, order)
-        return rated.get(job.index) or score(said(outcome), job.question)
+        return rated.get(job.index) or score(
+            own_words(outcome.answer, outcome.reaction), job.question
+        )
 
     return tuple(
         scored(job, outcome) if isinstance(outcome, TurnDone) and job.question.is_scored else None

@@ -46,6 +46,7 @@ SEVERAL = (
     ("None of them.", ()),
     ("None, I avoid the car.", ()),
     ("Neither.", ()),
+    ("I don't use any of these.", ()),
     ("I don't use the train, the bus, the car or a bike.", ()),
     ("All but the car", ("train", "bus", "bike")),
     ("Everything but my bike.", ("train", "bus", "car")),

@@ -23,6 +23,7 @@ _NONE = re.compile(
     r"\b(?:none(?: of (?:them|these|those|the above|the options))?"
     r"|neither(?: of them)?(?=[ ]*(?:$|[.,;!\n]))|nothing(?= at all|[ ]*(?:$|[.,;!\n]))"
     r"|not any(?: of (?:them|these|those))?|no to all)\b"
+    r"|(?:\bnot|n't)(?: \w+)? any of (?:them|these|those)\b"
 )
 _ALL = re.compile(
     r"\b(?:all(?: \w+)? of (?:them|these|those|the above)|all of it|everything|both"

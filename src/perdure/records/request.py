@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from perdure.records.facts import PersonaFacts
 from perdure.records.record import Record
+from perdure.records.tools import ToolCall, ToolSpec
 from perdure.records.usage import CostSource, Usage
 
 # Whose calls they are that belong to no job of a tick.
@@ -28,10 +29,15 @@ class CallKey(Record):
 
 
 class Message(Record):
-    """One message of a prompt. `role` is `system`, `user` or `assistant`."""
+    """One message of a prompt. `role` is `system`, `user`, `assistant` or `tool`.
+
+    `calls` are the tools that an assistant asked for; a tool's message answers the call `call_id`.
+    """
 
     role: str
     content: str
+    calls: tuple[ToolCall, ...] = ()
+    call_id: str = ""
 
 
 class ChatRequest(Record, tag="chat"):
@@ -39,6 +45,7 @@ class ChatRequest(Record, tag="chat"):
 
     `seed` is the sampling seed of this call, below 2**31. `facts` says what the prompt says, as
     data; it is never sent to an endpoint. With `logprobs` the likeliest first tokens are asked for.
+    `tools` are those that the model may call.
     """
 
     role: str
@@ -48,6 +55,7 @@ class ChatRequest(Record, tag="chat"):
     seed: int = 0
     facts: PersonaFacts | None = None
     logprobs: bool = False
+    tools: tuple[ToolSpec, ...] = ()
 
 
 class EmbedRequest(Record, tag="embed"):
@@ -63,6 +71,7 @@ class FinishReason(StrEnum):
     STOP = "stop"
     LENGTH = "length"
     REFUSAL = "refusal"
+    TOOL_CALLS = "tool_calls"
     OTHER = "other"
 
 
@@ -78,7 +87,7 @@ class Reply(Record, tag="reply"):
 
     `billed` is what the provider says that the call cost, in nano-units of the run's currency.
     `first_tokens` are those with which the reply could have begun, the likeliest first: where they
-    were asked for and are offered.
+    were asked for and are offered. `calls` are the tools that the model asks for, in its order.
     """
 
     text: str
@@ -88,6 +97,7 @@ class Reply(Record, tag="reply"):
     usage_impossible: bool = False
     billed: int | None = None
     first_tokens: tuple[FirstToken, ...] = ()
+    calls: tuple[ToolCall, ...] = ()
 
 
 class Vectors(Record, tag="vectors"):

@@ -266,16 +266,19 @@ class CheckpointCommitted(Line):
 
 
 class ToolCalled(Line):
-    """A call was let through and is about to run. `subject` is what it is about, for a reader."""
+    """A call that the model asked for, before it runs. `subject` is what it is about, for a reader.
+
+    It has no `effect` where there is no such tool.
+    """
 
     turn: int
     call: ToolCall
-    effect: Effect
+    effect: Effect | None = None
     subject: str = ""
 
 
 class ToolResult(Line):
-    """What a call came to, as told to the model. A refused one never ran and has no intent."""
+    """What a call came to, as told to the model."""
 
     turn: int
     call_id: str

@@ -7,7 +7,7 @@ and displays are on the other side of these.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
@@ -149,10 +149,13 @@ class Interrupts(Protocol):
 
 
 class Ticket(Record):
-    """A call that was let through: what it may do, and what it is about, in a few words."""
+    """A call that was let through: what it is about, in a few words.
 
-    effect: Effect
+    A call that hands work down carries the `task`, and is not run.
+    """
+
     subject: str = ""
+    task: str = ""
 
 
 class Tools(Protocol):
@@ -225,6 +228,14 @@ class ChildEnd(Record):
     text: str = ""
 
 
+@dataclass(slots=True)
+class ContextReading:
+    """The tokens of the last request as the provider counted them, and what the window holds."""
+
+    used: int | None = None
+    window: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Hooks:
     """What the driver cannot decide for itself.
@@ -232,8 +243,9 @@ class Hooks:
     `now` gives the moment, in milliseconds or counts, and is asked by the driver alone. `wait`
     returns at a moment, and is cut by the driver when a halt arrives. `checkpoint` commits the
     workspace: None works without a net, and refuses whatever may delete. `sink` is shown what is
-    said while it is said; it can neither fail a call nor change the record. `secrets` gives a text
-    without them, as it is stored. `spawn` drives a child to its end.
+    said while it is said; it can neither fail a call nor change the record. `reading` is how full
+    the window is: the drive writes it, and nothing else does. `secrets` gives a text without them,
+    as it is stored. `spawn` drives a child to its end; it hears the same halts.
     """
 
     now: Callable[[], int]
@@ -243,4 +255,5 @@ class Hooks:
     secrets: Callable[[str], str]
     checkpoint: Callable[[int, Writes], Awaitable[Checkpoint]] | None = None
     sink: Callable[[Increment], None] | None = None
+    reading: ContextReading = field(default_factory=ContextReading)
     spawn: Callable[[Child], Awaitable[ChildEnd]] | None = None

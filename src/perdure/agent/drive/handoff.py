@@ -1,0 +1,155 @@
+"""What whoever goes on with a drive has to know: composed at its end, from its own lines."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from perdure.agent.drive.gauge import whole_input
+from perdure.base.text import one_line
+from perdure.records.drive import (
+    CheckpointCommitted,
+    ChildEnded,
+    ChildStarted,
+    Completion,
+    DriveLine,
+    EndCause,
+    HandoffWritten,
+    HarnessAnswered,
+    ModelReturned,
+    RunFrozen,
+    RunStarted,
+    ToolCalled,
+    ToolResult,
+)
+from perdure.records.record import Record
+from perdure.records.tools import AnswerStatus, ToolCall
+
+_TEXT_MAX = 2000
+_SUBJECT_MAX = 200
+_LISTED_MAX = 20
+
+_ENDED = {
+    EndCause.CONCLUDED: "It came to its end by itself.",
+    EndCause.OUTPUT_CEILING: "Its last reply was cut at the output ceiling.",
+    EndCause.EMPTY_REPLY: "Its last reply said nothing.",
+    EndCause.TURNS: "It reached its ceiling of turns.",
+    EndCause.TOKENS: "It reached its ceiling of tokens.",
+    EndCause.MONEY: "It reached its ceiling of money.",
+    EndCause.TIME: "It reached its ceiling of time.",
+    EndCause.STUCK: "It went round in circles, was told so, and did again.",
+    EndCause.CANCEL: "It was cancelled.",
+    EndCause.HALT: "It was halted.",
+    EndCause.PROVIDER: "The model could not be reached, or refused.",
+    EndCause.CRASH: "Its process died.",
+    EndCause.FAULT: "A part of the driver failed.",
+}
+assert set(_ENDED) == set(EndCause)
+
+
+class Brief(Record):
+    """What is known before a drive of whoever goes on with it: what to read, and what else."""
+
+    must_read: tuple[str, ...] = ()
+    context: str = ""
+
+
+class Facts:
+    """The facts of a drive so far, as its lines tell them."""
+
+    def __init__(self) -> None:
+        self.started: RunStarted | None = None
+        self.is_over = False
+        self._replies = 0
+        self._text = ""
+        self._tokens: int | None = None
+        self._outcomes: Counter[tuple[str, AnswerStatus]] = Counter()
+        self.open_calls: dict[str, ToolCalled] = {}
+        self.open_children: dict[str, None] = {}
+        self._unknown: list[ToolCall] = []
+        self._files: dict[str, None] = {}
+        self._oid = ""
+
+    def take(self, line: DriveLine) -> None:  # noqa: C901 - one case per kind
+        """Take a line in."""
+        match line:
+            case RunStarted():
+                self.started = line
+            case ModelReturned():
+                self._replies += 1
+                self._text = line.text or self._text
+                tokens = whole_input(line.usage)
+                self._tokens = self._tokens if tokens is None else tokens
+            case HarnessAnswered():
+                self._text = line.text or self._text
+            case ToolCalled():
+                self.open_calls[line.call.id] = line
+            case ToolResult():
+                called = self.open_calls.pop(line.call_id)
+                self._outcomes[line.name, line.status] += 1
+                if line.status is AnswerStatus.UNKNOWN:
+                    self._unknown.append(called.call)
+            case ChildStarted():
+                self.open_children[line.child] = None
+            case ChildEnded():
+                self.open_children.pop(line.child, None)
+            case CheckpointCommitted():
+                self._oid = line.oid
+                self._files.update(dict.fromkeys(line.files))
+            case RunFrozen():
+                self.is_over = True
+            case _:
+                pass
+
+    @property
+    def last_text(self) -> str:
+        """The last words that the agent said."""
+        return self._text
+
+    def handoff(
+        self, *, run: str, t: int, cause: EndCause, completion: Completion, brief: Brief
+    ) -> HandoffWritten:
+        """Compose the handoff of a drive that ends with a cause."""
+        started = self.started
+        job = [started.job] if started else []
+        files = list(self._files)[:_LISTED_MAX]
+        return HandoffWritten(
+            run=run,
+            t=t,
+            must_read=tuple(dict.fromkeys([*brief.must_read, *job, *files])),
+            overview=self._overview(cause),
+            progress=self._progress(),
+            context=brief.context,
+            next_step=self._next_step(completion),
+        )
+
+    def _overview(self, cause: EndCause) -> str:
+        if self.started is None:
+            return _ENDED[cause]
+        goal = f" Done when: {self.started.goal}" if self.started.goal else ""
+        return f"Task: {self.started.task}{goal} {_ENDED[cause]}"
+
+    def _progress(self) -> str:
+        parts = [f"{self._replies} {'reply' if self._replies == 1 else 'replies'} of the model."]
+        for (name, status), count in sorted(self._outcomes.items()):
+            parts.append(f"{name}: {status.value} {count} times.")
+        if self._files:
+            named = list(self._files)
+            more = f" and {len(named) - _LISTED_MAX} more" if len(named) > _LISTED_MAX else ""
+            parts.append(f"Files changed: {', '.join(named[:_LISTED_MAX])}{more}.")
+        if self._oid:
+            parts.append(f"Last checkpoint: {self._oid}.")
+        if self._tokens is not None:
+            parts.append(f"The last request took {self._tokens} tokens in.")
+        if self._text:
+            parts.append(f"Last said: {one_line(self._text, _TEXT_MAX)}")
+        return " ".join(parts)
+
+    def _next_step(self, completion: Completion) -> str:
+        if self._unknown:
+            named = ", ".join(
+                f"{call.name} {one_line(call.arguments, _SUBJECT_MAX)}" for call in self._unknown
+            )
+            return f"Look first whether these calls had their effect, nobody knows: {named}."
+        if completion is Completion.DONE:
+            return "Nothing is open; look whether the goal is met."
+        return "Go on from the last checkpoint." if self._oid else "Begin from the task."

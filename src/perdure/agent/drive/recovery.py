@@ -1,0 +1,32 @@
+"""At start-up, before anything is driven: what a process that died left open is closed, once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from perdure.agent.drive.charter import Ending, closing
+from perdure.agent.drive.handoff import Brief, Facts
+from perdure.records.drive import DriveLine, EndCause, ModelReturned
+
+
+def closing_lines(lines: Iterable[DriveLine], now: Callable[[], int]) -> tuple[DriveLine, ...]:
+    """Give the lines that close every open drive of a ledger, in the order in which they began.
+
+    Calls without a result are closed as of unknown outcome. A ledger without open drives needs
+    none; no drive is begun.
+    """
+    facts: dict[str, Facts] = {}
+    turns: dict[str, int] = {}
+    for line in lines:
+        facts.setdefault(line.run, Facts()).take(line)
+        if isinstance(line, ModelReturned):
+            turns[line.run] = line.turn
+    closed: list[DriveLine] = []
+    for run, told in facts.items():
+        if told.is_over:
+            continue
+        ending = Ending(cause=EndCause.CRASH, turns=turns.get(run, 0))
+        for line in closing(told, ending, Brief(), run=run, moment=now):
+            told.take(line)
+            closed.append(line)
+    return tuple(closed)

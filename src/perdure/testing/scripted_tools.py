@@ -142,7 +142,8 @@ class ScriptedTools:
         if why is not None:
             return ToolAnswer(status=AnswerStatus.REFUSED, text=why)
         self.admitted.append(call)
-        return Ticket(effect=tool.may.effect, subject=call.arguments)
+        task = call.arguments if tool.may.effect is Effect.SPAWN else ""
+        return Ticket(subject=call.arguments, task=task)
 
     async def run(self, call: ToolCall) -> ToolAnswer:
         """Play the call's answer.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import reduce
 
+import msgspec
+
 from perdure.agent.drive.checkpointing import Workspace, after, is_due
 from perdure.agent.drive.conversation import Conversation
 from perdure.agent.drive.early import Display, EarlyReads
@@ -118,7 +120,9 @@ class Active:
         early = EarlyReads(self._tools, self._display)
         try:
             reply = await self._call(request, early)
-            return reply if isinstance(reply, Stop) else await self._act_on(reply, early, stamp)
+            if isinstance(reply, Stop):
+                return reply
+            return await self._act_on(with_own_ids(reply), early, stamp)
         finally:
             await early.drop()
 
@@ -189,7 +193,7 @@ class Active:
 
     async def _act_on(self, reply: Reply, early: EarlyReads, stamp: int) -> Stop | Concluded | None:
         """Record a reply, do what it asks for, and decide whether that was the last turn."""
-        number = self._returned(reply)
+        number = await self._returned(reply)
         if stop := self._ask(SafePoint.BEFORE_WAVE, stamp):
             return stop
         writes = [self._tools.writes(call) for call in reply.calls]
@@ -218,14 +222,11 @@ class Active:
         if cause is None or (cause is EndCause.CONCLUDED and self._has_unread):
             return self._next(exchange(reply.calls, wave.results), stamp)
         self.turns += 1
-        if cause is EndCause.CONCLUDED:
-            # What shows that it is done has to be there before anything says so.
-            await self._scribe.flush()
-            return Concluded(cause=cause, evidence=(number,))
-        return Concluded(cause=cause)
+        evidence = (number,) if cause is EndCause.CONCLUDED else ()
+        return Concluded(cause=cause, evidence=evidence)
 
-    def _returned(self, reply: Reply) -> int:
-        """Record a reply, and how full the window is by the provider's count."""
+    async def _returned(self, reply: Reply) -> int:
+        """Make a reply durable, because it was paid for; note how full the window is."""
         plan, used = self._plan, whole_input(reply.usage)
         number = self.record(
             ModelReturned(
@@ -240,6 +241,7 @@ class Active:
                 billed=None if plan.costs_apart else reply.billed,
             )
         )
+        await self._scribe.flush()
         if used is not None:
             self._hooks.reading.used, self._hooks.reading.window = used, plan.window
         return number
@@ -355,6 +357,19 @@ class Active:
             self._policy = new.policy
             self.record(PolicyChanged(run=self._plan.run, t=stamp, policy=new.policy, by=new.by))
         return None
+
+
+def with_own_ids(reply: Reply) -> Reply:
+    """Give a reply whose calls can be told apart: an id that is there already gets a number."""
+    known: set[str] = set()
+    calls = []
+    for index, call in enumerate(reply.calls):
+        own = call.id or f"call-{index}"
+        while own in known:
+            own = f"{own}-{index}"
+        known.add(own)
+        calls.append(call if own == call.id else msgspec.structs.replace(call, id=own))
+    return msgspec.structs.replace(reply, calls=tuple(calls)) if calls else reply
 
 
 def _conclusion(reply: Reply) -> EndCause:

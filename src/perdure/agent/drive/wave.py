@@ -68,21 +68,21 @@ class Wave:
     async def _run_reads(self, count: int) -> Stop | None:
         """Run the reads that a reply begins with: let in by order, run together, told in order."""
         stop = None
-        admitted: list[tuple[ToolCall, Ticket | ToolAnswer]] = []
+        called: list[tuple[ToolCalled, Ticket | ToolAnswer]] = []
         for index in range(count):
             stop = self._ask(index)
             if stop is not None:
                 break
             call = self._calls[index]
             verdict = self._admit(call)
-            self._called(call, Effect.READ, verdict)
-            admitted.append((call, verdict))
+            called.append((self._called(call, verdict), verdict))
         work = [
-            self._answer(index, call, verdict) for index, (call, verdict) in enumerate(admitted)
+            self._answer(index, line.call, verdict) for index, (line, verdict) in enumerate(called)
         ]
-        for (call, _), answer in zip(admitted, await self._all(work), strict=True):
-            self._answered(call, answer)
-        return stop or (self._halt.stop if admitted else None)
+        for (line, _), answer in zip(called, await self._all(work), strict=True):
+            self._record(line)
+            self._answered(line.call, answer)
+        return stop or (self._halt.stop if called else None)
 
     async def _all(self, work: Sequence[Coroutine[Any, Any, ToolAnswer]]) -> list[ToolAnswer]:
         if not self._concurrent:
@@ -97,13 +97,14 @@ class Wave:
         verdict = self._admit(call)
         if effect is Effect.SPAWN and not self._can_spawn:
             verdict = ToolAnswer(status=AnswerStatus.REFUSED, text=_NO_SPAWN)
-        self._called(call, effect, verdict)
+        self._record(self._called(call, verdict))
         if isinstance(verdict, Ticket) and effect is Effect.SPAWN:
-            self._answered(call, self._handed_down(call, verdict))
-            return None
-        if isinstance(verdict, Ticket) and effect is not Effect.READ:
-            await self._scribe.flush()
-        self._answered(call, await self._answer(index, call, verdict))
+            answer = self._handed_down(call, verdict)
+        else:
+            if isinstance(verdict, Ticket) and effect is not Effect.READ:
+                await self._scribe.flush()
+            answer = await self._answer(index, call, verdict)
+        self._answered(call, answer)
         return self._halt.stop
 
     def _admit(self, call: ToolCall) -> Ticket | ToolAnswer:
@@ -129,16 +130,14 @@ class Wave:
         )
         return ToolAnswer(status=AnswerStatus.OK, text=_HANDED_DOWN.format(child=child))
 
-    def _called(self, call: ToolCall, effect: Effect | None, verdict: Ticket | ToolAnswer) -> None:
-        self._record(
-            ToolCalled(
-                run=self._scribe.run,
-                t=self._scribe.now(),
-                turn=self._turn,
-                call=call,
-                effect=effect,
-                subject=verdict.subject if isinstance(verdict, Ticket) else "",
-            )
+    def _called(self, call: ToolCall, verdict: Ticket | ToolAnswer) -> ToolCalled:
+        return ToolCalled(
+            run=self._scribe.run,
+            t=self._scribe.now(),
+            turn=self._turn,
+            call=call,
+            effect=self._tools.effect(call),
+            subject=verdict.subject if isinstance(verdict, Ticket) else "",
         )
 
     def _answered(self, call: ToolCall, answer: ToolAnswer) -> None:

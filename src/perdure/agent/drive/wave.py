@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
-from typing import Any
 
 from perdure.agent.drive.halting import Halt
 from perdure.agent.drive.ports import Child, Stop, Ticket, Tools
 from perdure.agent.drive.scribe import Scribe
+from perdure.agent.pool import gather_bounded
 from perdure.records.drive import DriveLine, RunPolicy, ToolCalled, ToolResult
 from perdure.records.tools import AnswerStatus, Effect, ToolAnswer, ToolCall
 
@@ -76,20 +76,18 @@ class Wave:
             call = self._calls[index]
             verdict = self._admit(call)
             called.append((self._called(call, verdict), verdict))
-        work = [
-            self._answer(index, line.call, verdict) for index, (line, verdict) in enumerate(called)
-        ]
-        for (line, _), answer in zip(called, await self._all(work), strict=True):
+
+        async def answer_to(index: int) -> ToolAnswer:
+            line, verdict = called[index]
+            return await self._answer(index, line.call, verdict)
+
+        answers = await gather_bounded(
+            range(len(called)), answer_to, workers_max=len(called) if self._concurrent else 1
+        )
+        for (line, _), answer in zip(called, answers, strict=True):
             self._record(line)
             self._answered(line.call, answer)
         return stop or (self._halt.stop if called else None)
-
-    async def _all(self, work: Sequence[Coroutine[Any, Any, ToolAnswer]]) -> list[ToolAnswer]:
-        if not self._concurrent:
-            return [await one for one in work]
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one) for one in work]
-        return [task.result() for task in tasks]
 
     async def _run_one(self, index: int) -> Stop | None:
         """Run a call that may act. What it is about to do is durable before it does it."""

@@ -33,7 +33,7 @@ from perdure.records.presentation import (
 from perdure.records.reaction import Action, Change, Reaction
 from perdure.records.request import FailureCause, Message, Reply, Vectors
 from perdure.records.scenario import AgentSettings, Header, ModelPin
-from perdure.testing.contracts import example_header
+from perdure.testing.contracts import NoTools, example_header
 
 HEADER = example_header()
 EMBEDS = msgspec.structs.replace(HEADER, pins={"embed": ModelPin(provider="p", model="m")})
@@ -99,7 +99,7 @@ def job(
     )
 
 
-class Script:
+class Script(NoTools):
     """Models that say one thing after another, a cause being a failed call; and keep all calls."""
 
     def __init__(

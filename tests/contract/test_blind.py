@@ -185,7 +185,7 @@ def test_what_tells_of_a_budget_is_found(planted: Any) -> None:
 
 def test_calls_as_the_runner_keeps_them_would_tell() -> None:
     """Control: what a tick's calls cost is in sight of the runner, and not of the agent."""
-    calls = TickCalls(host=None, world_id="w", world_seed="0" * 16, tick=0)  # type: ignore[arg-type]
+    calls = TickCalls(host=None, header=example_header(), tick=0)  # type: ignore[arg-type]
     key = CallKey(world="w", tick=0, job=0, purpose="turn", ordinal=0)
     calls.by_job[0].append(("tier_a", CallResult(key=key, attempts=(Attempt(amount=5),))))
     assert telling(calls)

@@ -10,6 +10,7 @@ from perdure.agent.port import Agent, CallFailedError, JobModels, Models
 from perdure.agent.recall import kept_max, must_compare
 from perdure.agent.rejection import rejection_of
 from perdure.agent.state import advance
+from perdure.agent.tool_agent import ToolAgent
 
 __all__ = [
     "AGENT_VERSION",
@@ -20,6 +21,7 @@ __all__ = [
     "Models",
     "PersonaAgent",
     "Refused",
+    "ToolAgent",
     "advance",
     "facts_of",
     "kept_max",

@@ -10,7 +10,12 @@ import msgspec
 from perdure.agent.answering import Answered
 from perdure.agent.asked import PROBE, REFLECTION, Asked
 from perdure.agent.beliefs import moved
-from perdure.agent.leavings import left_by_answer, left_by_reaction, left_by_reflection
+from perdure.agent.leavings import (
+    left_by_answer,
+    left_by_deeds,
+    left_by_reaction,
+    left_by_reflection,
+)
 from perdure.agent.port import CallFailedError
 from perdure.agent.probe import probe_question
 from perdure.agent.prompt import question_text
@@ -50,9 +55,10 @@ def steps_moved(before: Mapping[str, int], after: Mapping[str, int] | None) -> i
 
 def memories_of(asked: Asked, answered: Answered, steps: int) -> tuple[Memory, ...]:
     """Give what the turn leaves to remember."""
+    deeds = left_by_deeds(asked.job, answered.did, answered.text)
     if answered.reaction is None:
-        return left_by_answer(asked.job, asked.shown, answered.text)
-    return left_by_reaction(asked.job, asked.shown, answered.reaction, steps)
+        return (*left_by_answer(asked.job, asked.shown, answered.text), *deeds)
+    return (*left_by_reaction(asked.job, asked.shown, answered.reaction, steps), *deeds)
 
 
 def is_due(job: TurnJob, plan: Plan, reflect_every: int, steps: int = 0) -> bool:

@@ -13,12 +13,13 @@ from perdure.agent.messages import actions_text, messages_text
 from perdure.agent.prompt import earlier_text, question_text, shared_text, shown_text
 from perdure.agent.recall import query_text, relevance, vectorless
 from perdure.agent.state import keep
-from perdure.records.outcome import Rule, TurnFailureCause, Violation
+from perdure.records.outcome import DriveDone, Rule, TurnFailureCause, Violation
 from perdure.records.persona import Memory
 from perdure.records.presentation import Plan, TurnJob
 from perdure.records.reaction import Reaction
 from perdure.records.request import FirstToken
 from perdure.records.scenario import Header
+from perdure.records.tools import ToolCall
 from perdure.study.telling import known_attributes
 
 RECALL = "recall"
@@ -28,12 +29,17 @@ _TRIES = 2
 
 
 class Answered(NamedTuple):
-    """An answer that stands, the prompt that it was given to, and what it says is done."""
+    """An answer that stands, the prompt that it was given to, and what it says is done.
+
+    `drive` and `did` are as in `TurnDone`.
+    """
 
     prompt: Fitted
     text: str
     reaction: Reaction | None
     first_tokens: tuple[FirstToken, ...] = ()
+    drive: DriveDone | None = None
+    did: tuple[ToolCall, ...] = ()
 
 
 async def compared(asked: Asked) -> Recall:
@@ -60,7 +66,7 @@ async def answer(
         CallFailedError: a call got no reply.
 
     """
-    job, parts, rules, correction = asked.job, _parts(asked), _rules(asked), ""
+    job, parts, rules, correction = asked.job, parts_of(asked), rules_of(asked), ""
     beliefs, actions = job.state.beliefs, job.presentation.actions
     for _ in range(_TRIES):
         prompt = asked.prompt(TURN, recall, beliefs, *parts, correction, rules=rules)
@@ -104,13 +110,13 @@ def prompt_of(
     situation = Situation(job, known, noticed(job), header, shared_text(header), plan)
     memories = job.state.memories if recalled is None else recalled
     correction = correction_text(refused.rule, refused.answer) if refused else ""
-    parts = (*_parts(situation), correction)
+    parts = (*parts_of(situation), correction)
     return situation.prompt(
-        TURN, partial(keep, memories), job.state.beliefs, *parts, rules=_rules(situation)
+        TURN, partial(keep, memories), job.state.beliefs, *parts, rules=rules_of(situation)
     )
 
 
-def _parts(asked: Situation) -> tuple[str, ...]:
+def parts_of(asked: Situation) -> tuple[str, ...]:
     """Write what a turn shows and asks."""
     job, view = asked.job, asked.job.presentation.view
     if asked.acts:
@@ -121,7 +127,7 @@ def _parts(asked: Situation) -> tuple[str, ...]:
     return shown, earlier_text(job.earlier), question_text(job.question)
 
 
-def _rules(asked: Situation) -> tuple[str, ...]:
+def rules_of(asked: Situation) -> tuple[str, ...]:
     """Write what can be done on the channel and in which form, which all are told there."""
     actions = asked.job.presentation.actions
     return (actions_text(actions), form_text(actions, len(asked.shown))) if actions else ()

@@ -13,6 +13,7 @@ from perdure.agent.rejection import rejection_of
 from perdure.records.persona import Memory
 from perdure.records.presentation import Stimulus, TurnJob
 from perdure.records.reaction import Reaction
+from perdure.records.tools import ToolCall
 
 _REFLECTION = "reflection"
 
@@ -40,6 +41,15 @@ def left_by_answer(job: TurnJob, shown: Sequence[Stimulus], answer: str) -> tupl
         )
         for stimulus in shown
     )
+
+
+def left_by_deeds(job: TurnJob, did: Sequence[ToolCall], answer: str) -> tuple[Memory, ...]:
+    """Remember what was done with tools of the world, and what was said at the end of it."""
+    if not did:
+        return ()
+    deeds = ", then ".join(f"{call.name} {quote(call.arguments)}" for call in did)
+    said = f", and said {quote(answer)}" if answer.strip() else ""
+    return (Memory(tick=job.tick, text=f"I did {deeds}{said}", importance=_DONE_IMPORTANCE),)
 
 
 def left_by_reaction(

@@ -73,11 +73,15 @@ class PersonaAgent:
     def reset(self, header: Header) -> None:
         """Write what all personas share, and forget the personas of any earlier world."""
         self._header = header
-        self._shared = shared_text(header)
+        self._shared = self._told(header)
         # In any other world a prompt tells the memories that weigh most, and nothing else decides.
         self._notes_recalled = embeds(header) or header.scenario.channels != _NOTHING_PLANNED
         self._specs = known_attributes(header.ontology)
         self._known = {}
+
+    def _told(self, header: Header) -> str:
+        """Write what all personas share."""
+        return shared_text(header)
 
     async def act(self, jobs: Sequence[TurnJob], plan: Plan, models: Models) -> Sequence[Outcome]:
         """Take every turn, many at once; give one outcome per job, in the order of the jobs.
@@ -113,14 +117,27 @@ class PersonaAgent:
             recall: Recall = partial(keep, job.state.memories)
             if must_compare(header, job.state.memories):
                 recall = await compared(asked)
-            answered = await answer(asked, recall, violations)
+            answered = await self._answer(asked, recall, violations)
         except CallFailedError as failed:
             return TurnFailed(
                 cause=TurnFailureCause.CALL_FAILED, call=failed.cause, violations=tuple(violations)
             )
         if isinstance(answered, TurnFailureCause):
             return TurnFailed(cause=answered, violations=tuple(violations))
+        if isinstance(answered, TurnFailed):
+            return answered
         return await self._finish(asked, answered, tuple(violations))
+
+    async def _answer(
+        self, asked: Asked, recall: Recall, violations: list[Violation]
+    ) -> Answered | TurnFailureCause | TurnFailed:
+        """Ask for the answer of a turn; what breaks a rule goes to `violations`.
+
+        Raises:
+            CallFailedError: a call got no reply.
+
+        """
+        return await answer(asked, recall, violations)
 
     async def _finish(
         self, asked: Asked, answered: Answered, violations: tuple[Violation, ...]
@@ -148,6 +165,8 @@ class PersonaAgent:
             probe=await probe(asked, spec, mind, held) if spec is not None else None,
             violations=violations,
             first_tokens=answered.first_tokens,
+            drive=answered.drive,
+            did=answered.did,
         )
 
     def _know(self, persona: Persona) -> Known | None:

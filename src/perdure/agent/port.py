@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import ClassVar, Protocol, runtime_checkable
 
 from perdure.base.errors import EXIT_UNREACHABLE, PerdureError
+from perdure.records.drive import EndCause
 from perdure.records.facts import PersonaFacts
 from perdure.records.outcome import Outcome
 from perdure.records.presentation import Plan, TurnJob
 from perdure.records.request import FailureCause, Message, Reply, Vectors
 from perdure.records.scenario import Header
+from perdure.records.tools import ToolAnswer, ToolCall, ToolSpec, WorldTool
 
 
 class CallFailedError(PerdureError):
@@ -46,13 +48,29 @@ class JobModels(Protocol):
         temperature: float = 0.0,
         facts: PersonaFacts | None = None,
         logprobs: bool = False,
+        tools: tuple[ToolSpec, ...] = (),
     ) -> Reply:
         """Ask the model of a role for one reply; with `logprobs` for the first tokens' chances too.
+
+        `tools` are those that it may ask for.
 
         Raises:
             CallFailedError: there is no reply.
 
         """
+        ...
+
+    @property
+    def tools(self) -> tuple[WorldTool, ...]:
+        """The tools that the world gives to the persona of this job in this tick."""
+        ...
+
+    async def use(self, call: ToolCall, did: Sequence[ToolCall]) -> ToolAnswer:
+        """Use one of them, on the tick's opening state and what the persona `did` since."""
+        ...
+
+    def limit(self) -> EndCause | None:
+        """Say which limit of a turn is reached by the calls of this job, if one is."""
         ...
 
     async def embed(self, purpose: str, texts: tuple[str, ...], *, role: str = "embed") -> Vectors:

@@ -428,7 +428,7 @@ DriveLine = (
     | RunFrozen
 )
 
-DRIVE_KIND_OF: dict[type[Line], str] = {
+DRIVE_KIND_OF: dict[type[Record], str] = {
     JobPinned: "job_pinned",
     RunForked: "run_forked",
     RunStarted: "run_started",
@@ -483,7 +483,18 @@ IS_IN_WINDOW: dict[str, bool] = {
     "run_frozen": False,
 }
 
-DRIVE_TYPE_OF: dict[str, type[Line]] = {kind: cls for cls, kind in DRIVE_KIND_OF.items()}
+
+def drive_id(tick: int, job: int) -> str:
+    """Name the drive of a job in a tick of a world."""
+    return f"t{tick}-j{job}"
+
+
+def job_of(run: str) -> int:
+    """Say which job of its tick a drive of a world is."""
+    return int(run.rpartition("-j")[2])
+
+
+DRIVE_TYPE_OF: dict[str, type[Record]] = {kind: cls for cls, kind in DRIVE_KIND_OF.items()}
 
 assert set(DRIVE_KIND_OF) == set(get_args(DriveLine))
 assert set(IS_IN_WINDOW) == set(DRIVE_TYPE_OF)

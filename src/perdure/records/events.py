@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import get_args
 
 from perdure.records.budget import Rung
+from perdure.records.drive import DRIVE_KIND_OF, DriveLine
 from perdure.records.outcome import Rule, TurnFailureCause, UnscorableCause
 from perdure.records.persona import Memory
 from perdure.records.presentation import (
@@ -22,6 +23,7 @@ from perdure.records.presentation import (
 from perdure.records.reaction import Reaction
 from perdure.records.record import Record
 from perdure.records.request import FailureCause, FirstToken
+from perdure.records.tools import ToolCall
 from perdure.records.usage import CostSource, Usage
 
 
@@ -77,7 +79,7 @@ class Turn(Record):
     `recalled` are the content numbers of the memories that the prompt tells; `reaction` is what the
     persona did, where it could do something. `order` has the ids of the choices as they were
     listed, where that order was drawn. `first_tokens` are those with which the answer could have
-    begun, where they are what is scored.
+    begun, where they are what is scored. `did` are the actions taken with tools of the world.
     """
 
     job: int
@@ -88,6 +90,7 @@ class Turn(Record):
     reaction: Reaction | None = None
     order: tuple[str, ...] = ()
     first_tokens: tuple[FirstToken, ...] = ()
+    did: tuple[ToolCall, ...] = ()
 
 
 class TurnNotTaken(Record):
@@ -240,6 +243,7 @@ Payload = (
     | Restored
     | Completed
     | TickClosed
+    | DriveLine
 )
 
 KIND_OF: dict[type[Record], str] = {
@@ -261,6 +265,8 @@ KIND_OF: dict[type[Record], str] = {
     Restored: "restored",
     Completed: "completed",
     TickClosed: "tick_closed",
+    # A tool-using persona's turn, line by line; they stand before its turn.
+    **DRIVE_KIND_OF,
 }
 
 IS_CONTENT: dict[str, bool] = {
@@ -282,6 +288,7 @@ IS_CONTENT: dict[str, bool] = {
     "restored": False,
     "completed": False,
     "tick_closed": False,
+    **dict.fromkeys(DRIVE_KIND_OF.values(), True),
 }
 
 TYPE_OF: dict[str, type[Record]] = {kind: cls for cls, kind in KIND_OF.items()}

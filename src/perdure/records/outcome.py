@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import TYPE_CHECKING, Any
 
 from perdure.records.persona import Memory
 from perdure.records.reaction import Reaction
 from perdure.records.record import Record
 from perdure.records.request import FailureCause, FirstToken, Message
 from perdure.records.scenario import Question
+from perdure.records.tools import ToolCall
+
+if TYPE_CHECKING:
+    from perdure.records.drive import DriveLine
 
 
 class TurnFailureCause(StrEnum):
@@ -63,13 +68,28 @@ class ReflectionDone(Record):
     failed: FailureCause | None = None
 
 
+if TYPE_CHECKING:
+    Lines = tuple[DriveLine, ...]
+else:
+    # A line does not say of itself which kind it is, so that only its writer can decode it.
+    Lines = tuple[Any, ...]
+
+
+class DriveDone(Record):
+    """What a drive left behind: its lines in order, and the bytes that they cite, by hash."""
+
+    lines: Lines
+    blobs: dict[str, bytes] = {}
+
+
 class TurnDone(Record, tag="done"):
     """A turn that was taken: the prompt as sent, the answer in the model's own words.
 
     `reaction` is what the answer says that the persona does, where it could do something. `beliefs`
     are all that it holds after the turn, absent if the turn moved none. `recalled` are the numbers
     of the memories that the prompt tells. `violations` are the answers before this one that broke
-    a rule. `first_tokens` are as in `Reply`.
+    a rule. `first_tokens` are as in `Reply`. `drive` is what a turn with tools left behind, and
+    `did` the actions that it took in the world.
     """
 
     messages: tuple[Message, ...]
@@ -82,14 +102,20 @@ class TurnDone(Record, tag="done"):
     probe: ProbeDone | None = None
     violations: tuple[Violation, ...] = ()
     first_tokens: tuple[FirstToken, ...] = ()
+    drive: DriveDone | None = None
+    did: tuple[ToolCall, ...] = ()
 
 
 class TurnFailed(Record, tag="failed"):
-    """A turn that was not taken. `call` is the failure of the model call, if that was the cause."""
+    """A turn that was not taken. `call` is the failure of the model call, if that was the cause.
+
+    `drive` is what it left behind by then, where it had tools.
+    """
 
     cause: TurnFailureCause
     call: FailureCause | None = None
     violations: tuple[Violation, ...] = ()
+    drive: DriveDone | None = None
 
 
 Outcome = TurnDone | TurnFailed

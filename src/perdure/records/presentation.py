@@ -7,6 +7,7 @@ from perdure.records.reaction import Action, Reaction
 from perdure.records.record import Record
 from perdure.records.request import FailureCause, Message
 from perdure.records.scenario import Question
+from perdure.records.tools import ToolCall
 
 
 class Stimulus(Record):
@@ -123,7 +124,8 @@ class CompletedTurn(Record):
     """A past turn as the next `step` of a world gets it: what was shown, answered and scored.
 
     `choice` is the id of the choice that the answer was scored as; empty where it was not scored.
-    `reaction` is what the persona did, where it could do something.
+    `reaction` is what the persona did, where it could do something; `did` are the actions that it
+    took with tools of the world, in order.
     """
 
     persona: str
@@ -131,6 +133,7 @@ class CompletedTurn(Record):
     answer: str
     choice: str = ""
     reaction: Reaction | None = None
+    did: tuple[ToolCall, ...] = ()
 
 
 class Plan(Record):

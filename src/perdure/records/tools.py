@@ -16,6 +16,16 @@ class ToolSpec(Record):
     parameters: dict[str, Any] = {}
 
 
+class WorldTool(Record):
+    """A tool that a world gives to a persona: it looks at what is there, or it `acts`.
+
+    An action changes nothing before the next tick, which takes in what everybody did.
+    """
+
+    spec: ToolSpec
+    acts: bool = False
+
+
 class ToolCall(Record):
     """One call as a model asked for it. `arguments` is the JSON text that it wrote, unread."""
 

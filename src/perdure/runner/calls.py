@@ -14,8 +14,9 @@ import msgspec
 
 from perdure.agent import CallFailedError
 from perdure.base.chance import Stream
-from perdure.base.errors import PerdureError
+from perdure.base.errors import PerdureError, PluginError
 from perdure.base.vectors import rounded
+from perdure.records.drive import EndCause
 from perdure.records.facts import PersonaFacts
 from perdure.records.presentation import Need, NeedAnswer
 from perdure.records.request import (
@@ -29,6 +30,9 @@ from perdure.records.request import (
     Reply,
     Vectors,
 )
+from perdure.records.scenario import Header
+from perdure.records.tools import ToolAnswer, ToolCall, ToolSpec, WorldTool
+from perdure.runner.furnished import Furniture
 from perdure.runner.port import ModelHost
 
 _PAUSE_EVERY = 64
@@ -37,11 +41,16 @@ _PAUSE_EVERY = 64
 class TickCalls:
     """All model calls of one tick of one world, made through the inference host."""
 
-    def __init__(self, *, host: ModelHost, world_id: str, world_seed: str, tick: int) -> None:
+    def __init__(
+        self, *, host: ModelHost, header: Header, tick: int, furniture: Furniture | None = None
+    ) -> None:
         self._host = host
-        self._world_id = world_id
-        self._world_seed = world_seed
+        self._world_id = header.world_id
+        self._world_seed = header.world_seed
+        self.settings = header.agent
         self.tick = tick
+        self.furniture = furniture
+        self.personas: Sequence[str] = ()
         # Of each job what its sampling seeds are drawn by: its persona, and which of an interview's
         # later questions it is.
         self.drawn_by: Sequence[str] = ()
@@ -169,8 +178,11 @@ class JobCalls:
         temperature: float = 0.0,
         facts: PersonaFacts | None = None,
         logprobs: bool = False,
+        tools: tuple[ToolSpec, ...] = (),
     ) -> Reply:
         """Ask for one reply; with `logprobs` for the likeliest first tokens too.
+
+        `tools` are those that it may ask for.
 
         Raises:
             CallFailedError: there is none, after every retry.
@@ -185,11 +197,42 @@ class JobCalls:
             seed=self._tick_calls.sampling_seed(self._persona, purpose, ordinal),
             facts=facts,
             logprobs=logprobs,
+            tools=tools,
         )
         key = self._tick_calls.key(self._job, purpose, ordinal)
         answer = await self._tick_calls.call(key, request)
         assert isinstance(answer, Reply), "a chat request is answered by a reply"
         return answer
+
+    @property
+    def tools(self) -> tuple[WorldTool, ...]:
+        """The tools that the world gives to the persona of this job."""
+        calls = self._tick_calls
+        return calls.furniture.of(calls.personas[self._job]) if calls.furniture is not None else ()
+
+    async def use(self, call: ToolCall, did: Sequence[ToolCall]) -> ToolAnswer:
+        """Use one of them.
+
+        Raises:
+            PluginError: the world raised, or gave something else than an answer.
+
+        """
+        calls = self._tick_calls
+        assert calls.furniture is not None, "there is a tool to be used"
+        try:
+            return await calls.furniture.use(calls.personas[self._job], call, did)
+        except PluginError as error:
+            calls.broken = calls.broken or error
+            raise
+
+    def limit(self) -> EndCause | None:
+        """Say which limit of a turn the calls of this job have reached."""
+        settings, made = self._tick_calls.settings, self._tick_calls.by_job[self._job]
+        turns = [result for _, result in made if result.key.purpose == "turn"]
+        if settings.turn_calls_max and len(turns) >= settings.turn_calls_max:
+            return EndCause.TURNS
+        paid = sum(attempt.amount or 0 for result in turns for attempt in result.attempts)
+        return EndCause.MONEY if settings.turn_cost_max and paid >= settings.turn_cost_max else None
 
     async def embed(self, purpose: str, texts: tuple[str, ...], *, role: str = "embed") -> Vectors:
         """Ask for one vector per text.

@@ -1,10 +1,10 @@
 """A tick's events, numbered and in order, from what the tick produced. Pure.
 
 The order is fixed: the rungs that are lifted or taken; what the world did; then, per job, answers
-that broke a rule, the turn, its memories, the beliefs that it moved, its reflection, its probe, its
-score and its costs; then answers to calls of jobs that no other event tells, the calls that scores
-took, and the tick's closing mark. Only content events get a content number, and content refers to
-content alone.
+that broke a rule, what a drive left behind, the turn, its memories, the beliefs that it moved, its
+reflection, its probe, its score and its costs; then answers to calls of jobs that no other event
+tells, the calls that scores took, and the tick's closing mark. Only content events get a content
+number, and content refers to content alone.
 """
 
 from __future__ import annotations
@@ -199,6 +199,10 @@ def _job(
             answer=violation.answer,
         )
         writer.add(broken, persona)
+    if outcome.drive is not None:
+        for line in outcome.drive.lines:
+            writer.add(line, persona)
+        writer.blobs.update(outcome.drive.blobs)
     if isinstance(outcome, TurnDone):
         _turn(writer, job, outcome, scored, held)
         return
@@ -229,6 +233,7 @@ def _turn(
         reaction=_judged(job.presentation, outcome.reaction),
         order=_order(job),
         first_tokens=outcome.first_tokens,
+        did=outcome.did,
     )
     turn = writer.add(taken, persona) - 1
     _memories(writer, turn, outcome.memories, persona)

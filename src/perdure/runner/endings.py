@@ -26,7 +26,8 @@ from perdure.base.errors import (
     StorageError,
 )
 from perdure.base.text import one_line, storable
-from perdure.records.outcome import TurnDone, TurnFailed, TurnFailureCause
+from perdure.records.drive import DRIVE_KIND_OF
+from perdure.records.outcome import DriveDone, TurnDone, TurnFailed, TurnFailureCause
 from perdure.records.presentation import TurnJob
 from perdure.records.registry import WorldOutcome, WorldState
 from perdure.records.request import CallResult, FailureCause
@@ -176,8 +177,9 @@ def require_outcomes(
 
 def _impossible(job: TurnJob, outcome: TurnDone | TurnFailed) -> str:
     """Say what in an outcome can be of no turn of this job, though it can be recorded."""
-    if isinstance(outcome, TurnFailed):
-        return ""
+    wrong = _wrong_line(outcome.drive) if outcome.drive is not None else ""
+    if wrong or isinstance(outcome, TurnFailed):
+        return wrong
     about = outcome.reaction.stimulus if outcome.reaction is not None else ""
     if about and all(about != one.stimulus for one in job.presentation.impression.exposures):
         return f"the reaction is about {about!r}, which was not shown"
@@ -186,6 +188,18 @@ def _impossible(job: TurnJob, outcome: TurnDone | TurnFailed) -> str:
             return f"the belief in {claim!r} is {step}, and not within -{STEPS_MAX} and {STEPS_MAX}"
     if not {memory.number for memory in job.state.memories}.issuperset(outcome.recalled):
         return "a memory is recalled that the persona does not have"
+    return ""
+
+
+def _wrong_line(left: DriveDone) -> str:
+    """Say what is wrong with the lines of a drive, whose kinds nothing else tells."""
+    for line in left.lines:
+        if type(line) not in DRIVE_KIND_OF:
+            return f"a line of its drive is a {type(line).__name__}"
+        try:
+            msgspec.json.decode(_encoder.encode(line), type=type(line))
+        except (msgspec.MsgspecError, TypeError, UnicodeEncodeError, OverflowError) as error:
+            return f"a line of its drive cannot be recorded: {error}"
     return ""
 
 

@@ -45,6 +45,7 @@ from perdure.records.presentation import (
 )
 from perdure.records.reaction import Reaction
 from perdure.records.request import WORLD_JOB
+from perdure.records.tools import ToolCall
 from perdure.runner.ladder import NOTHING_DUE, Due
 from perdure.runner.recorded_calls import ReadBlob
 from perdure.trace.rungs import PAUSE
@@ -62,6 +63,7 @@ class PastTurn:
     choice: str = ""
     reaction: Reaction | None = None
     beliefs: dict[str, int] | None = None
+    did: tuple[ToolCall, ...] = ()
 
 
 @dataclass
@@ -93,6 +95,7 @@ class PastTick:
                 answer=turn.answer,
                 choice=turn.choice,
                 reaction=turn.reaction,
+                did=turn.did,
             )
             for turn in self.turns
         )
@@ -137,7 +140,11 @@ class _Gathering:
                 self._presentations.append(turn.presentation)
                 assert event.content is not None, "a turn is content"
                 self._turns[event.content] = PastTurn(
-                    event.persona, turn.presentation, turn.answer, reaction=turn.reaction
+                    event.persona,
+                    turn.presentation,
+                    turn.answer,
+                    reaction=turn.reaction,
+                    did=turn.did,
                 )
             case Cost() as cost:
                 self._costs.append(cost)

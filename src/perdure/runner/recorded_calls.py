@@ -11,8 +11,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from perdure.base.vectors import Vector, rounded, unpack
+from perdure.records.drive import ModelReturned, ProviderFailed, job_of
 from perdure.records.events import (
     AnswerGiven,
+    Cost,
     Event,
     GuardrailViolation,
     MemoryFormed,
@@ -23,6 +25,7 @@ from perdure.records.events import (
 )
 from perdure.records.request import (
     WORLD_JOB,
+    Attempt,
     CallResult,
     FailureCause,
     FirstToken,
@@ -36,6 +39,25 @@ Place = tuple[int, str, int]
 ReadBlob = Callable[[str], bytes]
 
 SERVED = "record"
+
+
+def recorded_attempts(costs: Iterable[Cost]) -> dict[Place, tuple[Attempt, ...]]:
+    """Gather the attempts of every call of a tick, from the costs that its events tell."""
+    found: dict[Place, tuple[Attempt, ...]] = {}
+    for cost in costs:
+        place = cost.job, cost.purpose, cost.ordinal
+        attempt = Attempt(
+            failed=cost.failed,
+            served=cost.served,
+            usage=cost.usage,
+            amount=cost.amount,
+            source=cost.source,
+            usage_impossible=cost.usage_impossible,
+            charged=cost.charged,
+            above_reservation=cost.above_reservation,
+        )
+        found[place] = (*found.get(place, ()), attempt)
+    return found
 
 
 def recorded_calls(events: Iterable[Event], blob: ReadBlob) -> dict[Place, Answer]:
@@ -56,6 +78,8 @@ class _Gathering:
         self._jobs: dict[int, int] = {}
         self._broken: Counter[int] = Counter()
         self._own: Counter[str] = Counter()
+        # The calls of drives, by job.
+        self._driven: Counter[int] = Counter()
         self._vectors: dict[int, list[Vector]] = {}
 
     def add(self, event: Event) -> None:
@@ -64,14 +88,21 @@ class _Gathering:
             case Turn(job=job, answer=text, first_tokens=tokens):
                 assert event.content is not None, "a turn is content"
                 self._jobs[event.content] = job
-                self._found[job, "turn", self._broken[job]] = _said(text, tokens)
+                # That of a turn with tools is among its lines.
+                self._found.setdefault((job, "turn", self._broken[job]), _said(text, tokens))
             case MemoryFormed() | Reflected() | Probed() as later:
                 self._follow(self._jobs[later.turn], later)
             case TurnNotTaken(job=job, call=cause) if cause is not None:
-                self._found[job, "turn", self._broken[job]] = cause
+                self._found.setdefault((job, "turn", self._broken[job]), cause)
             case GuardrailViolation(job=job, answer=text):
                 self._found[job, "turn", self._broken[job]] = _said(text)
                 self._broken[job] += 1
+            case ModelReturned() | ProviderFailed() as line:
+                job = job_of(line.run)
+                self._found[job, "turn", self._driven[job]] = (
+                    line.cause if isinstance(line, ProviderFailed) else _replied(line)
+                )
+                self._driven[job] += 1
             case AnswerGiven() as given:
                 self._give(given)
             case _:
@@ -124,6 +155,10 @@ def _same(told: Answer | None, call: CallResult) -> bool:
 
 def _said(text: str, first_tokens: tuple[FirstToken, ...] = ()) -> Reply:
     return Reply(text=text, served=SERVED, first_tokens=first_tokens)
+
+
+def _replied(line: ModelReturned) -> Reply:
+    return Reply(text=line.text, served=line.served, finish=line.finish, calls=line.calls)
 
 
 def _answer(given: AnswerGiven, blob: ReadBlob) -> Answer:

@@ -46,7 +46,13 @@ from perdure.runner.moved import moved_code, told
 from perdure.runner.past import PastTick, past_ticks
 from perdure.runner.plugins import PluginParts
 from perdure.runner.port import TickOpened
-from perdure.runner.recorded_calls import Answer, Place, ReadBlob, recorded_calls
+from perdure.runner.recorded_calls import (
+    Answer,
+    Place,
+    ReadBlob,
+    recorded_attempts,
+    recorded_calls,
+)
 from perdure.runner.world_run import WorldRun
 from perdure.study.identity import header_as
 from perdure.trace.forced import study_in_force
@@ -173,7 +179,7 @@ async def _replay_world(driven: _Driven, world_id: str) -> ReplayedWorld:
     ticks = events = 0
     divergence = None
     for past in past_ticks(reader.events(world_id), blob):
-        host.load(recorded_calls(past.events, blob))
+        host.load(recorded_calls(past.events, blob), recorded_attempts(past.costs))
         beside.load(past)
         opened = TickOpened(
             plan=past.plan, log_head=LogHead(seq=-1, chain=""), epoch=0, due=past.due
@@ -251,12 +257,16 @@ class _RecordHost:
 
     def __init__(self) -> None:
         self._answers: dict[Place, Answer] = {}
+        self._attempts: dict[Place, tuple[Attempt, ...]] = {}
         self.unrecorded: list[CallKey] = []
         self.stop_cause: FailureCause | None = None
 
-    def load(self, answers: dict[Place, Answer]) -> None:
-        """Take the answers of the tick that is driven next."""
+    def load(
+        self, answers: dict[Place, Answer], attempts: dict[Place, tuple[Attempt, ...]]
+    ) -> None:
+        """Take the answers of the tick that is driven next, and what they had cost."""
         self._answers = answers
+        self._attempts = attempts
         self.unrecorded = []
 
     async def call(self, key: CallKey, request: ChatRequest | EmbedRequest) -> CallResult:  # noqa: ARG002
@@ -265,13 +275,15 @@ class _RecordHost:
         A call that is not on record fails, so that the tick comes to its end and can be compared:
         what differs before the call is then named first.
         """
-        answer = self._answers.get((key.job, key.purpose, key.ordinal))
+        place = key.job, key.purpose, key.ordinal
+        answer = self._answers.get(place)
         if answer is None:
             self.unrecorded.append(key)
             answer = UNRECORDED
         if isinstance(answer, FailureCause):
             return CallResult(key=key, attempts=(Attempt(failed=answer),))
-        return CallResult(key=key, attempts=(Attempt(),), answer=answer)
+        attempts = self._attempts.get(place, (Attempt(),))
+        return CallResult(key=key, attempts=attempts, answer=answer)
 
     async def open_tick(self, opening: TickOpening) -> TickOpening:
         """Open nothing: the record's own plan holds."""

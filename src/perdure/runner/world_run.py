@@ -41,6 +41,7 @@ from perdure.runner.endings import (
     require_outcomes,
     theirs,
 )
+from perdure.runner.furnished import Furniture
 from perdure.runner.ladder import recorded
 from perdure.runner.past import PastTick, past_ticks
 from perdure.runner.port import ModelHost, TickOpened, TickPaused, TickReport
@@ -195,14 +196,15 @@ class WorldRun:
         crashpoint("tick.opened")
         calls = TickCalls(
             host=self._host,
-            world_id=self.header.world_id,
-            world_seed=self.header.world_seed,
+            header=self.header,
             tick=tick,
+            furniture=Furniture(self._world, self.header.scenario.world, self._place(tick)),
         )
         answers, delta = await self._step(tick, plan, calls)
         self._carried.publish(delta)
         jobs = self._carried.jobs(delta)
         later = self.header.scenario.more_questions
+        calls.personas = tuple(job.persona.id for job in jobs)
         calls.drawn_by = tuple(
             f"{job.persona.id}\n{job.question.id}" if job.question.id in later else job.persona.id
             for job in jobs

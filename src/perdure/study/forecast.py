@@ -17,7 +17,7 @@ from perdure.records.scenario import Scenario
 from perdure.records.study import ModelSpec, Study
 from perdure.records.usage import Usage
 from perdure.study.identity import Cell
-from perdure.study.lengths import Lengths, lengths
+from perdure.study.lengths import lengths
 from perdure.study.pricing import amount_of, most_for, price_of
 from perdure.study.read_models import EMBED
 from perdure.study.schedule import (
@@ -33,6 +33,7 @@ from perdure.study.schedule import (
     TURNS,
     Kind,
     Schedule,
+    calls_per_turn,
     rated_questions,
 )
 
@@ -193,10 +194,9 @@ def call_costs(study: Study) -> dict[Kind, tuple[int | None, int | None]]:
 
     Costs are in nano-units, absent where the model has no known price.
     """
-    sizes = lengths(study)
     return {
         kind: _priced(study, kind, size)
-        for kind, size in _sizes(sizes).items()
+        for kind, size in _sizes(study).items()
         if kind[0] in study.models
     }
 
@@ -258,9 +258,9 @@ def _calls(
     counted: Mapping[int, _Counted],
     measured: Mapping[Kind, int],
 ) -> tuple[CallForecast, ...]:
-    costs, sizes = call_costs(study), _sizes(lengths(study))
+    costs, sizes = call_costs(study), _sizes(study)
     expected = {kind: round(sum(tick.of(kind) for tick in counted.values())) for kind in KINDS}
-    expected[TURNS] = sum(world.turns for world in worlds)
+    expected[TURNS] = sum(world.turns for world in worlds) * calls_per_turn(study.agent)
     most = sum((tick.most for tick in counted.values()), start=Counter[Kind]())
     return tuple(
         CallForecast(
@@ -301,9 +301,18 @@ def _together(calls: Mapping[Kind, float], costs: Mapping[Kind, int | None]) -> 
     return _sum(_times(costs.get(kind), count) for kind, count in calls.items())
 
 
-def _sizes(sizes: Lengths) -> dict[Kind, tuple[int, int]]:
+# What an answer of a tool can be at most, in a turn with tools.
+_TOOL_TOKENS = 5_000
+
+
+def _sizes(study: Study) -> dict[Kind, tuple[int, int]]:
+    """Give the tokens that a call of each kind takes in: typically, and at most."""
+    sizes = lengths(study)
+    # Each call of a turn after its first also has what was said and found before it.
+    before = calls_per_turn(study.agent) - 1
+    found, found_most = study.agent.answer_tokens_max, study.agent.answer_tokens_max + _TOOL_TOKENS
     return {
-        TURNS: (sizes.turn, sizes.turn_worst),
+        TURNS: (sizes.turn + before * found // 2, sizes.turn_worst + before * found_most),
         REFLECTIONS: (sizes.reflection, sizes.reflection_worst),
         PROBES: (sizes.reflection, sizes.turn_worst),
         RECALLS: (sizes.text, sizes.texts_worst),

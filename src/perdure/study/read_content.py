@@ -30,6 +30,10 @@ def read_agent(study: Section) -> AgentSettings:
         return AgentSettings()
     section = study.get(schema.AGENT)
     window = section.get(schema.CONTEXT_TOKENS)
+    with_tools = section.get(schema.AGENT_CLASS) == schema.AGENT_WITH_TOOLS
+    if with_tools and not section.present(schema.TURN_CALLS):
+        wrong = "An agent with tools could make any number of calls in a turn."
+        section.wrong(schema.TURN_CALLS, wrong, "Write how many at most, such as 6.")
     return AgentSettings(
         agent=section.get(schema.AGENT_CLASS),
         temperature=section.get(schema.TEMPERATURE),
@@ -45,4 +49,6 @@ def read_agent(study: Section) -> AgentSettings:
             for field in (schema.CONTEXT_TIER_A, schema.CONTEXT_TIER_B)
             if window.present(field)
         },
+        turn_calls_max=section.get(schema.TURN_CALLS),
+        turn_cost_max=section.get(schema.TURN_COST),
     )

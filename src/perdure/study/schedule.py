@@ -37,6 +37,11 @@ _TRIES = 2
 _EXACT_MAX = 2_000
 
 
+def calls_per_turn(agent: AgentSettings) -> int:
+    """Say how many calls a turn makes: as many as it may, where it can use tools."""
+    return agent.turn_calls_max or 1
+
+
 @dataclass(frozen=True)
 class Parts:
     """The calls of a tick at full activation: made under every plan, thinned, and optional work."""
@@ -126,7 +131,7 @@ class Schedule:
         at = self._at(tick)
         turns = at.most
         calls = {
-            TURNS: personas * (turns + (_TRIES - 1) * at.acting_most),
+            TURNS: personas * (turns * calls_per_turn(self._agent) + (_TRIES - 1) * at.acting_most),
             REFLECTIONS: personas * self._can_reflect.get(tick, 0),
             PROBES: personas * turns if self._probing(tick) else 0,
             RECALLS: personas * turns if self._recalls(tick) else 0,
@@ -142,7 +147,7 @@ class Schedule:
 
     def _of_turns(self, tick: int, turns: float) -> dict[Kind, float]:
         return {
-            TURNS: turns,
+            TURNS: turns * calls_per_turn(self._agent),
             RECALLS: turns if self._recalls(tick) else 0.0,
             MEMORIES: turns if self._embeds else 0.0,
         }

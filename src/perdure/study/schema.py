@@ -1118,11 +1118,14 @@ ROLES_GROUP = Group(
     "and leave `embed` as it is.",
 )
 
+AGENT_WITH_TOOLS = "perdure.agent:ToolAgent"
+
 # --- agent --------------------------------------------------------------------------------------
 AGENT_CLASS = Field(
     "class",
     _PLUGIN,
-    "The agent's class; your own may be a module in the study's folder.",
+    "The agent's class: `perdure.agent:ToolAgent` where the world gives tools; your own may be a "
+    "module in the study's folder.",
     otherwise="perdure.agent:PersonaAgent",
     default="`perdure.agent:PersonaAgent`",
 )
@@ -1185,6 +1188,21 @@ CONTEXT_GROUP = Group(
     "first, then beliefs; a turn that does not fit even then fails.",
 )
 CONTEXT_TOKENS = Field("context_tokens", CONTEXT_GROUP, "How long prompts may be.")
+TURN_CALLS = Field(
+    "calls_per_turn",
+    Whole(1, 1_000),
+    "Model calls of one turn at most, for an agent with tools (`perdure.agent:ToolAgent`), which "
+    "needs it; what the turn did by then is done.",
+    otherwise=0,
+    default="none: a turn is one call",
+)
+TURN_COST = Field(
+    "cost_per_turn",
+    Money(),
+    "A turn of an agent with tools makes no further call once its calls cost this much.",
+    otherwise=0,
+    default="no limit",
+)
 AGENT_SETTINGS = Field(
     "settings", Free(), "Settings for your own agent.", otherwise={}, default="none"
 )
@@ -1200,6 +1218,8 @@ AGENT_GROUP = Group(
         PROBE_EVERY,
         PROBE_SHARE,
         CONTEXT_TOKENS,
+        TURN_CALLS,
+        TURN_COST,
         AGENT_SETTINGS,
     ),
     "How a persona works.",

@@ -24,6 +24,7 @@ import msgspec
 from perdure.agent import Agent, CallFailedError
 from perdure.base import canonical
 from perdure.base.chance import Stream
+from perdure.records.drive import EndCause
 from perdure.records.events import Batch, Head
 from perdure.records.facts import PersonaFacts
 from perdure.records.graph import Node
@@ -63,6 +64,7 @@ from perdure.records.scenario import (
     Scenario,
     Variant,
 )
+from perdure.records.tools import ToolAnswer, ToolCall, ToolSpec, WorldTool
 from perdure.runner.carried import Carried
 from perdure.runner.compose import TickResult, compose
 from perdure.runner.past import PastTick, past_ticks
@@ -378,7 +380,26 @@ class FakeModels:
             raise CallFailedError(FailureCause.TIMEOUT)
 
 
-class FakeJobModels:
+class NoTools:
+    """A job without tools and limits, for models of a test to derive from."""
+
+    tools: tuple[WorldTool, ...] = ()
+
+    async def use(self, call: ToolCall, did: Sequence[ToolCall]) -> ToolAnswer:
+        """Refuse: there is nothing to be used.
+
+        Raises:
+            NotImplementedError: always.
+
+        """
+        raise NotImplementedError(f"There is no tool {call.name!r}, after {len(did)} actions.")
+
+    def limit(self) -> EndCause | None:
+        """Reach none."""
+        return None
+
+
+class FakeJobModels(NoTools):
     """The models of one job of `FakeModels`."""
 
     def __init__(self, models: FakeModels, job: int) -> None:
@@ -395,6 +416,7 @@ class FakeJobModels:
         temperature: float = 0.0,  # noqa: ARG002 - the port's signature
         facts: PersonaFacts | None = None,
         logprobs: bool = False,  # noqa: ARG002 - the port's signature
+        tools: tuple[ToolSpec, ...] = (),  # noqa: ARG002 - the port's signature
     ) -> Reply:
         """Reply with a text that follows from the messages alone.
 

@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 from perdure.records.people import People
 from perdure.records.presentation import CompletedTurn, Need, NeedAnswer, Plan, WorldDelta
 from perdure.records.scenario import Header
+from perdure.records.tools import ToolAnswer, ToolCall, WorldTool
 
 
 @runtime_checkable
@@ -49,6 +50,27 @@ class Acquainted(Protocol):
 
     def meet(self, people: People) -> None:
         """Take note of the people of the world and of their ties. They never change."""
+        ...
+
+
+@runtime_checkable
+class Furnished(Protocol):
+    """A world with tools for its personas, where the study's agent can use them.
+
+    Both are asked between two steps, about the tick that is open, maybe from another thread, and
+    change no state: what a persona does takes effect when the next `step` is given its turn.
+    """
+
+    def tools(self, persona: str) -> Sequence[WorldTool]:
+        """Name the tools of a persona in this tick, in the order in which they are shown."""
+        ...
+
+    def use(self, persona: str, call: ToolCall, did: Sequence[ToolCall]) -> ToolAnswer:
+        """Answer a call of one of them.
+
+        It goes by the tick's opening state, and by what this persona `did` in this tick so far. An
+        action that is answered with `ok` is among what it did; anything else did not happen.
+        """
         ...
 
 

@@ -25,6 +25,7 @@ from perdure.records.request import Attempt, CallKey, CallResult
 from perdure.records.usage import CostSource, Price
 from perdure.runner.calls import TickCalls, TickModels
 from perdure.runner.ladder import Outlook, stand
+from perdure.testing.contracts import example_header
 from perdure.world import ChannelWorld
 
 BUDGET = Budget(

@@ -26,12 +26,14 @@ def unanswered(turns: Iterable[tuple[Outcome, Sequence[CallResult]]]) -> list[st
     """List, for every turn that is without any reply, why.
 
     That is a turn that called a model and had no reply of one, whatever the agent made of it, and
-    a turn that failed without one. Vectors are no reply: they only prepare one. An agent that
-    answers without asking a model for a reply has answered.
+    a turn that failed without one; and a turn with tools that was cut by a failed call. Vectors
+    are no reply: they only prepare one. An agent that answers without asking a model for a reply
+    has answered.
     """
     causes: list[str] = []
     for outcome, calls in turns:
-        if any(isinstance(call.answer, Reply) for call in calls):
+        has_reply = any(isinstance(call.answer, Reply) for call in calls)
+        if has_reply and not _was_cut(outcome):
             continue
         failed = [str(call.failed) for call in calls if call.failed is not None]
         if failed:
@@ -39,6 +41,12 @@ def unanswered(turns: Iterable[tuple[Outcome, Sequence[CallResult]]]) -> list[st
         elif isinstance(outcome, TurnFailed):
             causes.append(str(outcome.cause))
     return causes
+
+
+def _was_cut(outcome: Outcome) -> bool:
+    return (
+        isinstance(outcome, TurnFailed) and outcome.drive is not None and outcome.call is not None
+    )
 
 
 def unrated(rated: Mapping[int, Scored], calls: Sequence[tuple[str, CallResult]]) -> list[str]:

@@ -11,6 +11,7 @@ from perdure.records.outcome import Outcome
 from perdure.records.presentation import Plan, TurnJob
 from perdure.records.request import FailureCause, Message, Reply, Vectors
 from perdure.records.scenario import Header
+from perdure.records.tools import ToolSpec
 
 
 class CallFailedError(PerdureError):
@@ -46,8 +47,11 @@ class JobModels(Protocol):
         temperature: float = 0.0,
         facts: PersonaFacts | None = None,
         logprobs: bool = False,
+        tools: tuple[ToolSpec, ...] = (),
     ) -> Reply:
         """Ask the model of a role for one reply; with `logprobs` for the first tokens' chances too.
+
+        It may call any of the `tools`: whoever asks runs them, and says what they came to.
 
         Raises:
             CallFailedError: there is no reply.

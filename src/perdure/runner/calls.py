@@ -29,6 +29,7 @@ from perdure.records.request import (
     Reply,
     Vectors,
 )
+from perdure.records.tools import ToolSpec
 from perdure.runner.port import ModelHost
 
 _PAUSE_EVERY = 64
@@ -169,6 +170,7 @@ class JobCalls:
         temperature: float = 0.0,
         facts: PersonaFacts | None = None,
         logprobs: bool = False,
+        tools: tuple[ToolSpec, ...] = (),
     ) -> Reply:
         """Ask for one reply; with `logprobs` for the likeliest first tokens too.
 
@@ -185,6 +187,7 @@ class JobCalls:
             seed=self._tick_calls.sampling_seed(self._persona, purpose, ordinal),
             facts=facts,
             logprobs=logprobs,
+            tools=tools,
         )
         key = self._tick_calls.key(self._job, purpose, ordinal)
         answer = await self._tick_calls.call(key, request)

@@ -63,6 +63,7 @@ from perdure.records.scenario import (
     Scenario,
     Variant,
 )
+from perdure.records.tools import ToolSpec
 from perdure.runner.carried import Carried
 from perdure.runner.compose import TickResult, compose
 from perdure.runner.past import PastTick, past_ticks
@@ -395,6 +396,7 @@ class FakeJobModels:
         temperature: float = 0.0,  # noqa: ARG002 - the port's signature
         facts: PersonaFacts | None = None,
         logprobs: bool = False,  # noqa: ARG002 - the port's signature
+        tools: tuple[ToolSpec, ...] = (),  # noqa: ARG002 - the port's signature
     ) -> Reply:
         """Reply with a text that follows from the messages alone.
 

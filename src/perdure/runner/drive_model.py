@@ -1,0 +1,101 @@
+"""The models of a drive: an endpoint of its own, or those of a job in a study."""
+
+from __future__ import annotations
+
+from perdure.agent import CallFailedError, JobModels
+from perdure.agent.drive.ports import ModelFailedError
+from perdure.inference.asking import OnIncrement, ask_once
+from perdure.inference.provider import Provider
+from perdure.inference.retry import RETRIED
+from perdure.inference.running_clock import RunningClock
+from perdure.records.request import ChatRequest, Failure, Reply
+
+
+class EndpointModel:
+    """The model of an agent that is driven alone: each call is one attempt at one provider.
+
+    Whoever makes one opens the provider before, and closes it after.
+    """
+
+    def __init__(
+        self,
+        provider: Provider,
+        name: str,
+        *,
+        attempt_s: float,
+        running: RunningClock | None = None,
+    ) -> None:
+        """Take an open provider, the name of its model, and the time that an attempt may take."""
+        self._provider = provider
+        self._name = name
+        self._attempt_s = attempt_s
+        self._running = running or RunningClock()
+
+    @property
+    def name(self) -> str:
+        """The model's name, as it is recorded."""
+        return self._name
+
+    async def chat(self, request: ChatRequest, on_increment: OnIncrement | None) -> Reply:
+        """Ask for one whole reply; with `on_increment`, told piece by piece under way as well.
+
+        Raises:
+            ModelFailedError: there is no whole reply.
+
+        """
+        outcome = await ask_once(
+            self._provider, request, self._attempt_s, self._running, on_increment
+        )
+        if isinstance(outcome, Failure):
+            raise ModelFailedError(
+                outcome.cause,
+                again=outcome.cause in RETRIED,
+                status=outcome.status,
+                retry_after_s=outcome.retry_after_s,
+            )
+        assert isinstance(outcome, Reply), "a chat request is answered by a reply"
+        return outcome
+
+
+class JobModel:
+    """The model of a persona that is driven inside a tick: a call is one of its job's.
+
+    It is journaled, paid, seeded and tried again like every call of a study, so a failure is the
+    last word. Nobody watches: nothing is told under way.
+    """
+
+    def __init__(self, models: JobModels, *, purpose: str, name: str) -> None:
+        """Take the models of a job, and what its calls are for."""
+        self._models = models
+        self._purpose = purpose
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """The model's name, as it is recorded."""
+        return self._name
+
+    async def chat(
+        self,
+        request: ChatRequest,
+        on_increment: OnIncrement | None,  # noqa: ARG002 - a study shows nothing
+    ) -> Reply:
+        """Ask for one whole reply. Its sampling seed is the study's, whatever the request says.
+
+        Raises:
+            ModelFailedError: there is none, after every retry.
+
+        """
+        try:
+            return await self._models.chat(
+                self._purpose,
+                request.messages,
+                role=request.role,
+                tokens_max=request.tokens_max,
+                temperature=request.temperature,
+                facts=request.facts,
+                logprobs=request.logprobs,
+                tools=request.tools,
+            )
+        except CallFailedError as error:
+            raise ModelFailedError(error.cause, again=False) from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -56,9 +56,9 @@ STORES: dict[str, Callable[[Path], Store]] = {"file": in_a_file, "memory": in_me
 
 
 @pytest.fixture(params=STORES)
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     """Give each implementation in turn."""
-    yield STORES[request.param](tmp_path / "drive")
+    return STORES[request.param](tmp_path / "drive")
 
 
 async def play(ledger: AnyLedger) -> LedgerHead:

@@ -12,6 +12,7 @@ import pytest
 from tests.support.calls import (
     OTHER,
     WORLD,
+    called,
     embedded,
     failed,
     intent,
@@ -72,7 +73,7 @@ def test_a_call_is_kept_with_all_that_is_known_of_it(store: Store) -> None:
     async def check() -> None:
         journal = await store.create()
         assert await journal.open_tick(opening()) == opening()
-        outcomes = [replied("ja: \u2603 \x1b[0m null"), embedded(), failed(), None]
+        outcomes = [replied("ja: \u2603 \x1b[0m null"), embedded(), failed(), None, called()]
         for job, settled in enumerate(outcomes):
             await journal.intend(intent(key(job), amount=None if job == 1 else 900))
             if settled is not None:

@@ -65,8 +65,10 @@ def test_a_run_killed_anywhere_ends_the_same() -> None:
         f" points, lost: {counts['lost']}"
     )
     assert counts["lost"] == 0, counts["said"]
-    # Those around a lost journal, and of new scores, are killed at in suites of their own.
+    # Those around a lost journal, of new scores, and of an agent that is driven alone, are killed
+    # at in suites of their own.
     elsewhere = {point for point in ON_THE_WAY if point.startswith("journal.")} | {"scores.sealed"}
+    elsewhere |= {point for point in POINTS if point.startswith("drive.")}
     assert set(counts["points"]) | elsewhere == set(POINTS)
     assert len(counts["by_shape"]) == len(SHAPES)
     assert counts["kills"] >= (8_000 if FULL else 30)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from perdure.base.canonical import hash_hex
 from perdure.records.journal import Intent, Settled, TickOpening
 from perdure.records.presentation import Plan
-from perdure.records.request import CallKey, Failure, FailureCause, Reply, Vectors
+from perdure.records.request import CallKey, Failure, FailureCause, FinishReason, Reply, Vectors
+from perdure.records.tools import ToolCall
 from perdure.records.usage import CostSource, Usage
 
 WORLD = "000000000001"
@@ -38,6 +39,16 @@ def replied(text: str = "Yes.", amount: int = 12) -> Settled:
     """Answer."""
     reply = Reply(text=text, served="m", usage=Usage(input_fresh=10, output=2))
     return Settled(outcome=reply, amount=amount, source=CostSource.PRICE_TABLE)
+
+
+def called() -> Settled:
+    """Answer with calls of tools, whose arguments are text and no JSON that is read."""
+    calls = (
+        ToolCall(id="a", name="read", arguments='{"path": "\u2603"}'),
+        ToolCall(id="b", name="clock", arguments='{"broken'),
+    )
+    reply = Reply(text="", served="m", finish=FinishReason.TOOL_CALLS, calls=calls)
+    return Settled(outcome=reply)
 
 
 def embedded() -> Settled:

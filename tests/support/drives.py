@@ -19,7 +19,6 @@ from perdure.agent.drive.ports import (
     Child,
     ChildEnd,
     Hooks,
-    Increment,
     Interrupt,
     Model,
     Place,
@@ -31,6 +30,7 @@ from perdure.agent.drive.prefix import Document, freeze
 from perdure.base.canonical import encode
 from perdure.base.errors import StorageError
 from perdure.records.drive import DRIVE_KIND_OF, DriveLine, EndCause
+from perdure.records.increment import Increment
 from perdure.records.tools import Writes
 from perdure.testing.scripted_model import ScriptedModel, Step
 from perdure.testing.scripted_tools import Answers, ScriptedTool, ScriptedTools

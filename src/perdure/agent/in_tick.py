@@ -9,7 +9,6 @@ from difflib import get_close_matches
 import msgspec
 
 from perdure.agent.drive.ports import (
-    Increment,
     Interrupt,
     ModelFailedError,
     Place,
@@ -21,6 +20,7 @@ from perdure.agent.drive.tools.cap import capped
 from perdure.agent.port import CallFailedError, JobModels
 from perdure.base.text import one_line
 from perdure.records.drive import DriveLine, EndCause, RunPolicy
+from perdure.records.increment import Increment
 from perdure.records.request import ChatRequest, Reply
 from perdure.records.tools import AnswerStatus, Effect, ToolAnswer, ToolCall, ToolSpec, Writes
 

@@ -10,6 +10,7 @@ from perdure.records.reaction import Reaction
 from perdure.records.record import Record
 from perdure.records.request import FailureCause
 from perdure.records.scenario import Question
+from perdure.records.tools import ToolCall
 
 
 class Told(Record):
@@ -77,6 +78,8 @@ class Sent(Record):
     role: str
     sha256: str
     text: str
+    calls: tuple[ToolCall, ...] = ()
+    call_id: str = ""
 
 
 class Broken(Record):

@@ -326,7 +326,13 @@ class _Gatherer:
 
     def _sent(self, prompt: Sequence[PromptPart]) -> tuple[Sent, ...]:
         return tuple(
-            Sent(role=part.role, sha256=part.sha256, text=text_of(self._lookup, part.sha256))
+            Sent(
+                role=part.role,
+                sha256=part.sha256,
+                text=text_of(self._lookup, part.sha256),
+                calls=part.calls,
+                call_id=part.call_id,
+            )
             for part in prompt
         )
 

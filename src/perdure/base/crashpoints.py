@@ -29,6 +29,9 @@ POINTS: dict[str, str] = {
     "pause.after-append": "a world's record ends with the pause, the witness does not know it yet",
     "world.completed": "the last tick is witnessed, the partition has not left WAL",
     "run.closed": "every world is done, the registry says so",
+    "drive.before-rename": "the ledger of a drive is complete under its temporary name",
+    "drive.before-append": "lines of a drive are ready to be written, none of them is",
+    "drive.after-append": "lines of a drive are durable, the drive does not know it yet",
     "scores.sealed": "a file of new scores has its name, the run log does not know of it",
 }
 

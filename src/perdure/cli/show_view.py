@@ -184,6 +184,8 @@ def _prompt(messages: Iterable[Sent | Message]) -> Parts:
         text = one.text if isinstance(one, Sent) else one.content
         yield folded(f"{one.role}{cited}, {plural(len(text), 'character')}:", indent=2)
         yield folded(text, indent=4)
+        for call in one.calls:
+            yield folded(f"calls {call.name} ({call.id}): {call.arguments}", indent=4)
 
 
 def _answered(turn: WholeTurn) -> Parts:

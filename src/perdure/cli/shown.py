@@ -115,7 +115,10 @@ def _assembled(
         header,
         persona,
         plan=turn.plan or Plan(),
-        sent=[Message(role=one.role, content=one.text) for one in last],
+        sent=[
+            Message(role=one.role, content=one.text, calls=one.calls, call_id=one.call_id)
+            for one in last
+        ],
         refused=Refused(before[-1].rule, before[-1].answer) if before else None,
     )
 

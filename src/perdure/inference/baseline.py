@@ -62,7 +62,7 @@ class BaselineProvider:
 
     async def chat(self, request: ChatRequest, timeout_s: float) -> Reply | Failure:  # noqa: ARG002
         """Answer by the rule, or fail because the request does not say what the rule needs."""
-        if self._rule is None:
+        if self._rule is None or request.tools:
             return Failure(cause=FailureCause.UNSUPPORTED)
         text = answer(self._rule, request.facts, request.seed)
         if text is None:

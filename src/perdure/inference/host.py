@@ -7,12 +7,14 @@ through is a `Sender`, so that a journal or a reservation can stand in front of 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
+from perdure.base.canonical import encode
 from perdure.base.chance import Stream
 from perdure.base.clock import Clock
 from perdure.base.errors import PluginError
+from perdure.inference.asking import Outcome, ask_once
 from perdure.inference.charges import spent
 from perdure.inference.gate import Gate
 from perdure.inference.limits import Limits
@@ -42,10 +44,6 @@ from perdure.records.request import (
 from perdure.records.usage import CostSource, Price, Usage
 from perdure.study.pricing import price_for
 
-Outcome = Reply | Vectors | Failure
-
-# A provider keeps its own deadline; one that does not is cut off this much later.
-_GRACE_S = 1.0
 _CHARACTERS_PER_TOKEN = 4
 
 
@@ -86,20 +84,9 @@ class ProviderSender:
         timeout_s: float,
     ) -> Settled:
         """Send the offer's request once, within `timeout_s` seconds; give what it is charged."""
-        outcome = await self._ask(offer.request, timeout_s)
+        provider = self._roles[offer.request.role].provider
+        outcome = await ask_once(provider, offer.request, timeout_s, self._running)
         return settle(outcome, offer.worst, offer.price)
-
-    async def _ask(self, request: ChatRequest | EmbedRequest, timeout_s: float) -> Outcome:
-        provider = self._roles[request.role].provider
-        asked: Awaitable[Outcome]
-        if isinstance(request, ChatRequest):
-            asked = provider.chat(request, timeout_s)
-        else:
-            asked = provider.embed(request, timeout_s)
-        try:
-            return await self._running.within(timeout_s + _GRACE_S, asked)
-        except TimeoutError:
-            return Failure(cause=FailureCause.TIMEOUT)
 
 
 class HostStats(Record):
@@ -346,6 +333,12 @@ def _estimate(request: ChatRequest | EmbedRequest) -> int:
     if isinstance(request, EmbedRequest):
         return sum(map(len, request.texts)) // _CHARACTERS_PER_TOKEN + 1
     said = sum(len(message.content) for message in request.messages)
+    said += sum(
+        len(call.name) + len(call.arguments)
+        for message in request.messages
+        for call in message.calls
+    )
+    said += sum(len(encode(spec)) for spec in request.tools)
     return said // _CHARACTERS_PER_TOKEN + request.tokens_max + 1
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from perdure.base.canonical import encode
 from perdure.inference.reservations import Amounts
 from perdure.inference.settlement import input_of, tokens_of
 from perdure.records.record import Record
@@ -18,6 +19,8 @@ from perdure.study.pricing import is_free, most_for
 
 # What a request costs in tokens beside its text, at most: marks of roles, of starts and ends.
 _TOKENS_PER_PART = 16
+# What tells a model that there are tools, beside what each of them is. Providers state up to 530.
+_TOKENS_FOR_TOOLS = 640
 _STEP = 0.25
 
 
@@ -56,6 +59,13 @@ def worst_case(request: ChatRequest | EmbedRequest) -> Usage:
         output = request.tokens_max
         for message in request.messages:
             tokens += _bytes(message.content) + _TOKENS_PER_PART
+            for call in message.calls:
+                tokens += _bytes(call.id + call.name + call.arguments) + _TOKENS_PER_PART
+            tokens += _bytes(message.call_id)
+        if request.tools:
+            tokens += _TOKENS_FOR_TOOLS
+            for spec in request.tools:
+                tokens += len(encode(spec)) + _TOKENS_PER_PART
     return Usage(input_fresh=tokens, output=output)
 
 

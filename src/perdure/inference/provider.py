@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
+from perdure.records.increment import Increment
 from perdure.records.request import ChatRequest, EmbedRequest, Failure, Reply, Vectors
 
 
@@ -42,4 +44,19 @@ class Checkable(Protocol):
 
     async def check(self) -> None:
         """Look, once it is open; raise what speaks against a run."""
+        ...
+
+
+@runtime_checkable
+class Streaming(Protocol):
+    """A provider that can tell a reply while it is being said."""
+
+    async def stream(
+        self, request: ChatRequest, timeout_s: float, on_increment: Callable[[Increment], None]
+    ) -> Reply | Failure:
+        """Make one attempt like `chat`, and tell it piece by piece.
+
+        The reply is what `chat` would have given. A stream that breaks off is a failure, whatever
+        was told of it before.
+        """
         ...

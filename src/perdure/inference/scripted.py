@@ -1,8 +1,8 @@
 """A provider that says what it is told to say: for our tests and for users' own.
 
 It takes a list of steps (one per call, in order), a mapping from model role to such a list, or a
-function of the request. A step is a text, a `Reply`, a `Failure` or its cause, or one of these
-after a `Delay`; `HANG` never comes back at all.
+function of the request. A step is a text, a tuple of tool calls, a `Reply`, a `Failure` or its
+cause, or one of these after a `Delay`; `HANG` never comes back at all.
 """
 
 from __future__ import annotations
@@ -15,7 +15,16 @@ from typing import Final, TypeAlias
 from perdure.base.clock import Clock, SystemClock
 from perdure.base.errors import InternalError
 from perdure.records.record import Record
-from perdure.records.request import ChatRequest, EmbedRequest, Failure, FailureCause, Reply, Vectors
+from perdure.records.request import (
+    ChatRequest,
+    EmbedRequest,
+    Failure,
+    FailureCause,
+    FinishReason,
+    Reply,
+    Vectors,
+)
+from perdure.records.tools import ToolCall
 from perdure.records.usage import Usage
 
 SERVED: Final = "scripted"
@@ -28,7 +37,7 @@ class _Hang(Enum):
 HANG: Final = _Hang.HANG
 """A call that ignores its time limit: it ends only by being cancelled."""
 
-Said: TypeAlias = str | Reply | Failure | FailureCause
+Said: TypeAlias = str | tuple[ToolCall, ...] | Reply | Failure | FailureCause
 
 
 class Delay(Record):
@@ -116,12 +125,26 @@ class ScriptedProvider:
             return said
         if isinstance(said, FailureCause):
             return Failure(cause=said)
-        if not isinstance(said, str):
+        if not isinstance(said, str | tuple):
             raise InternalError(f"A script cannot say {said!r}.")
-        # Words stand in for tokens, so that costs are not all the same.
-        words = sum(len(message.content.split()) for message in request.messages)
-        usage = Usage(input_fresh=words, output=len(said.split()))
-        return Reply(text=said, served=self._served, usage=usage)
+        text, calls = (said, ()) if isinstance(said, str) else ("", said)
+        return Reply(
+            text=text,
+            served=self._served,
+            finish=FinishReason.TOOL_CALLS if calls else FinishReason.STOP,
+            usage=Usage(input_fresh=_words_of(request), output=_words(text, calls)),
+            calls=calls,
+        )
+
+
+def _words_of(request: ChatRequest) -> int:
+    # Words stand in for tokens, so that costs are not all the same.
+    sent = sum(_words(message.content, message.calls) for message in request.messages)
+    return sent + sum(len(f"{spec.name} {spec.description}".split()) for spec in request.tools)
+
+
+def _words(text: str, calls: tuple[ToolCall, ...]) -> int:
+    return len(text.split()) + sum(1 + len(call.arguments.split()) for call in calls)
 
 
 def _reader(script: Script) -> Callable[[ChatRequest], Step]:

@@ -22,16 +22,21 @@ from perdure.records.presentation import (
 )
 from perdure.records.reaction import Reaction
 from perdure.records.record import Record
-from perdure.records.request import FailureCause, FirstToken
+from perdure.records.request import FailureCause, FinishReason, FirstToken
 from perdure.records.tools import ToolCall
 from perdure.records.usage import CostSource, Usage
 
 
 class PromptPart(Record):
-    """One message of a prompt as sent: its role, and the hash of its text among the blobs."""
+    """One message of a prompt as sent: its role, and the hash of its text among the blobs.
+
+    `calls` and `call_id` are as in `Message`.
+    """
 
     role: str
     sha256: str
+    calls: tuple[ToolCall, ...] = ()
+    call_id: str = ""
 
 
 class Started(Record):
@@ -61,7 +66,7 @@ class AnswerGiven(Record):
 
     Such are the calls of the world itself, in the order of its needs, and of a `job` what its
     outcome does not tell: that has the call's `ordinal` among those of its purpose. Vectors are
-    kept as a blob of little-endian f32.
+    kept as a blob of little-endian f32. `finish` and `calls` are as in `Reply`.
     """
 
     purpose: str
@@ -71,6 +76,8 @@ class AnswerGiven(Record):
     failed: FailureCause | None = None
     job: int = -1
     ordinal: int = 0
+    finish: FinishReason = FinishReason.STOP
+    calls: tuple[ToolCall, ...] = ()
 
 
 class Turn(Record):

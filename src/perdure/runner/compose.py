@@ -63,6 +63,7 @@ from perdure.runner.recorded_calls import untold
 from perdure.trace.rungs import PAUSE
 
 _IS_CONTENT_TYPE = {cls: IS_CONTENT[kind] for cls, kind in KIND_OF.items()}
+_NOTHING_SAID = Reply(text="", served="")
 
 RoleAndResult = tuple[str, CallResult]
 
@@ -161,6 +162,8 @@ class _Writer:
             PromptPart(
                 role=message.role,
                 sha256=self._texts.get(message.content) or self._text(message.content),
+                calls=message.calls,
+                call_id=message.call_id,
             )
             for message in messages
         )
@@ -327,14 +330,17 @@ def _untold(writer: _Writer, result: TickResult) -> None:
 def _told(writer: _Writer, call: CallResult) -> AnswerGiven:
     answer = call.answer
     vectors = answer.vectors if isinstance(answer, Vectors) else ()
+    said = answer if isinstance(answer, Reply) else _NOTHING_SAID
     return AnswerGiven(
         purpose=call.key.purpose,
-        text=answer.text if isinstance(answer, Reply) else "",
+        text=said.text,
         vectors=writer.blob(pack(vectors)) if vectors else "",
         count=len(vectors),
         failed=call.failed,
         job=call.key.job,
         ordinal=call.key.ordinal,
+        finish=said.finish,
+        calls=said.calls,
     )
 
 
@@ -346,6 +352,7 @@ def _is_its_answer(call: CallResult, outcome: Outcome) -> bool:
         and call.key.ordinal == len(outcome.violations)
         and isinstance(call.answer, Reply)
         and call.answer.text == outcome.answer
+        and not call.answer.calls
     )
 
 

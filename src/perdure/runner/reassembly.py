@@ -227,6 +227,8 @@ def difference_of(sent: Sequence[Message], now: Sequence[Message]) -> Differing 
         for name, left, right in (
             (f"prompt[{place}].role", was.role, found.role),
             (f"prompt[{place}]", was.content, found.content),
+            (f"prompt[{place}].calls", was.calls, found.calls),
+            (f"prompt[{place}].call_id", was.call_id, found.call_id),
         ):
             if left != right:
                 return differing(name, left, right)

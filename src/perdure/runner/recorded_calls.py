@@ -147,7 +147,10 @@ def untold(
 def _same(told: Answer | None, call: CallResult) -> bool:
     answer = call.answer
     if isinstance(answer, Reply):
-        return isinstance(told, Reply) and told.text == answer.text
+        return isinstance(told, Reply) and (told.text, told.calls) == (
+            answer.text,
+            answer.calls,
+        )
     if isinstance(answer, Vectors):
         return isinstance(told, Vectors) and told.vectors == rounded(answer.vectors)
     return told is call.failed
@@ -166,4 +169,4 @@ def _answer(given: AnswerGiven, blob: ReadBlob) -> Answer:
         return given.failed
     if given.vectors:
         return Vectors(vectors=unpack(blob(given.vectors), given.count), served=SERVED)
-    return _said(given.text)
+    return Reply(text=given.text, served=SERVED, finish=given.finish, calls=given.calls)

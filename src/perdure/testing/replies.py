@@ -4,24 +4,35 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+
+from perdure.records.tools import ToolCall
 
 DIMENSIONS = 8
 _CREATED = 1_764_000_000
 
 
-def chat_tree(text: str, model: str, request: Any, index: int = 0) -> dict[str, Any]:
-    """Build a chat completion as a tree: one choice that stopped by itself, with its usage."""
+def chat_tree(
+    text: str, model: str, request: Any, index: int = 0, calls: Sequence[ToolCall] = ()
+) -> dict[str, Any]:
+    """Build a chat completion as a tree: one choice that stopped by itself, with its usage.
+
+    With `calls` it stopped to have these tools called.
+    """
     prompt = sum(_tokens(message) for message in _messages(request))
-    output = _count(text)
+    output = _count(text) + sum(_count(call.arguments) for call in calls)
     message: dict[str, Any] = {
         "role": "assistant",
         "content": text,
         "refusal": None,
         "annotations": [],
     }
+    if calls:
+        message["content"] = text or None
+        message["tool_calls"] = [call_tree(call) for call in calls]
     return {
         "id": f"chatcmpl-{index:08d}",
         "object": "chat.completion",
@@ -32,7 +43,7 @@ def chat_tree(text: str, model: str, request: Any, index: int = 0) -> dict[str, 
                 "index": 0,
                 "message": message,
                 "logprobs": _logprobs(text, request),
-                "finish_reason": "stop",
+                "finish_reason": "tool_calls" if calls else "stop",
             }
         ],
         "usage": {
@@ -45,6 +56,12 @@ def chat_tree(text: str, model: str, request: Any, index: int = 0) -> dict[str, 
         "service_tier": "default",
         "system_fingerprint": "fp_perdure",
     }
+
+
+def call_tree(call: ToolCall) -> dict[str, Any]:
+    """Build a call of a tool, as a reply has it."""
+    function = {"name": call.name, "arguments": call.arguments}
+    return {"id": call.id, "type": "function", "function": function}
 
 
 def _logprobs(text: str, request: Any) -> dict[str, Any] | None:

@@ -13,8 +13,9 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from perdure.agent.drive.ports import Asked, Increment, ModelFailedError, Said
+from perdure.agent.drive.ports import ModelFailedError
 from perdure.base.errors import InternalError
+from perdure.records.increment import Asked, Increment, Said
 from perdure.records.request import ChatRequest, FailureCause, FinishReason, Reply
 from perdure.records.tools import ToolCall
 from perdure.records.usage import Usage

@@ -23,11 +23,13 @@ from typing import Any, Self
 import msgspec
 
 from perdure.base.clock import SystemClock
+from perdure.records.tools import ToolCall
 from perdure.testing import replies
 from perdure.testing.exchange import Exchange, SeenRequest
 from perdure.testing.faults import ENDPOINT_FAULTS, FAULTS
 
-Responder = Callable[[dict[str, Any]], str]
+# What the model says to a parsed request: a text, or the tools that it asks for.
+Responder = Callable[[dict[str, Any]], str | tuple[ToolCall, ...]]
 Faults = Mapping[int, str] | Callable[[SeenRequest], str | None] | str
 
 _CLOCK = SystemClock()
@@ -57,9 +59,9 @@ class MisbehavingServer:
     ) -> None:
         """Prepare a server; it listens from `__enter__` on.
 
-        `responder` turns a parsed chat request into text. `models` are the known models (all, if
-        absent), `key` the accepted key (any, if absent). `hang_s` is how long a fault that stalls
-        or drips goes on for a client that waits.
+        `responder` turns a parsed chat request into text, or into calls of tools. `models` are the
+        known models (all, if absent), `key` the accepted key (any, if absent). `hang_s` is how
+        long a fault that stalls or drips goes on for a client that waits.
         """
         self.responder = responder
         self.latency_s = latency_s
@@ -223,8 +225,9 @@ class MisbehavingServer:
             return 404, replies.error_tree("The model does not exist.", "model_not_found")
         if seen.path.endswith("/embeddings"):
             return 200, replies.embedding_tree(_texts(seen.body), model)
-        text = self.responder(seen.body)
-        return 200, replies.chat_tree(text, model, seen.body, seen.index)
+        said = self.responder(seen.body)
+        text, calls = (said, ()) if isinstance(said, str) else ("", said)
+        return 200, replies.chat_tree(text, model, seen.body, seen.index, calls)
 
 
 def _texts(body: dict[str, Any]) -> list[str]:

@@ -17,12 +17,14 @@ NO_CONTENT = -1
 CHAIN_LABEL = b"perdure-chain-1\x00"
 DIGEST_LABEL = b"perdure-digest-1\x00"
 LOG_LABEL = b"perdure-log-1\x00"
+DRIVE_LABEL = b"perdure-drive-1\x00"
 
 # Big-endian: seq, content and tick as signed 64 bits; the lengths of kind and persona in bytes.
 EVENT_PREFIX = Struct(">qqqII")
 # A content event's frame in the digest is its frame in the chain without the seq.
 SEQ_BYTES = 8
 LOG_PREFIX = Struct(">qI")
+DRIVE_PREFIX = Struct(">qII")
 
 DIGEST_START = sha256(DIGEST_LABEL).digest()
 
@@ -61,3 +63,14 @@ def log_step(previous: bytes, *, seq: int, kind: bytes, payload: bytes) -> bytes
     """Hash one row of the run log onto its chain."""
     prefix = LOG_PREFIX.pack(seq, len(kind))
     return sha256(b"".join((previous, prefix, kind, payload))).digest()
+
+
+def drive_start(asked: bytes) -> bytes:
+    """Hash what was asked of a drive into the value that precedes its ledger's first line."""
+    return sha256(DRIVE_LABEL + sha256(asked).digest()).digest()
+
+
+def drive_step(previous: bytes, *, seq: int, run: bytes, kind: bytes, payload: bytes) -> bytes:
+    """Hash one line of a drive's ledger onto its chain."""
+    prefix = DRIVE_PREFIX.pack(seq, len(run), len(kind))
+    return sha256(b"".join((previous, prefix, run, kind, payload))).digest()

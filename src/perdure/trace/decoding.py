@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from perdure.base.errors import DamagedRecordError
+from perdure.records.drive import DRIVE_TYPE_OF, DriveLine
 from perdure.records.events import TYPE_OF, Payload
 from perdure.records.record import Record
 from perdure.records.registry import LOG_TYPE_OF, LogPayload
@@ -19,6 +20,9 @@ R = TypeVar("R", bound=Record)
 # The tables are closed, so each decoder gives a member of its union.
 _EVENT_DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
     kind: msgspec.json.Decoder(cls) for kind, cls in TYPE_OF.items()
+}
+_LINE_DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
+    kind: msgspec.json.Decoder(cls) for kind, cls in DRIVE_TYPE_OF.items()
 }
 _LOG_DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
     kind: msgspec.json.Decoder(cls) for kind, cls in LOG_TYPE_OF.items()
@@ -56,6 +60,17 @@ def decode_log(kind: str, data: object, where: str) -> LogPayload:
 
     """
     payload: LogPayload = _decoded(_by_kind(_LOG_DECODERS, kind, where), data, where)
+    return payload
+
+
+def decode_line(kind: str, data: object, where: str) -> DriveLine:
+    """Decode the payload of a line of a drive's ledger.
+
+    Raises:
+        DamagedRecordError: the kind is unknown, or the bytes are not such a payload.
+
+    """
+    payload: DriveLine = _decoded(_by_kind(_LINE_DECODERS, kind, where), data, where)
     return payload
 
 

@@ -1,4 +1,4 @@
-"""The tables of the three kinds of database, and the numbers that mark a file as ours.
+"""The tables of the four kinds of database, and the numbers that mark a file as ours.
 
 Every column and every constant here is part of the format that `docs/format.md` describes. A change
 that an older reader would misread raises `FORMAT`.
@@ -137,5 +137,25 @@ CALLS = Layout(
             "vectors BLOB",
             "sum INTEGER NOT NULL",
         ),
+    ),
+)
+
+# The mark is `PERD` in ASCII.
+DRIVE = Layout(
+    application_id=0x50455244,
+    name="drive's ledger",
+    tables=(
+        _table("asked", _ONE_ROW, "payload BLOB NOT NULL"),
+        _table("lease", _ONE_ROW, "epoch INTEGER NOT NULL"),
+        _table("head", _ONE_ROW, "seq INTEGER NOT NULL", "chain BLOB NOT NULL"),
+        _table(
+            "lines",
+            "seq INTEGER PRIMARY KEY",
+            "run TEXT NOT NULL",
+            "kind TEXT NOT NULL",
+            "payload BLOB NOT NULL",
+            "hash BLOB NOT NULL",
+        ),
+        _table("blobs", "sha256 BLOB PRIMARY KEY", "bytes BLOB NOT NULL"),
     ),
 )

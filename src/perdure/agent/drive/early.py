@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from perdure.agent.drive.ports import Asked, Increment, Tools
+from perdure.agent.drive.ports import (
+    Tools,
+)
+from perdure.records.increment import Asked, Increment
 from perdure.records.tools import Effect, ToolAnswer, ToolCall
 
 

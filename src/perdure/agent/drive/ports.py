@@ -13,6 +13,7 @@ from typing import Protocol
 
 from perdure.base.errors import EXIT_UNREACHABLE, PerdureError
 from perdure.records.drive import Completion, DriveLine, EndCause, RunPolicy
+from perdure.records.increment import Increment
 from perdure.records.record import Record
 from perdure.records.request import ChatRequest, FailureCause, Reply
 from perdure.records.tools import Effect, ToolAnswer, ToolCall, ToolSpec, Writes
@@ -53,22 +54,6 @@ class ModelFailedError(PerdureError):
         self.status = status
         self.retry_after_s = retry_after_s
         super().__init__(detail or f"A model call failed: {cause.value}.")
-
-
-class Said(Record, tag="said"):
-    """A piece of text, while the model is still saying it."""
-
-    text: str
-
-
-class Asked(Record, tag="asked"):
-    """A call of a tool that is complete, in a reply that is not: the `index`-th, from 0."""
-
-    index: int
-    call: ToolCall
-
-
-Increment = Said | Asked
 
 
 class Model(Protocol):

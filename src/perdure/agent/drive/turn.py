@@ -17,7 +17,6 @@ from perdure.agent.drive.ports import (
     Child,
     ChildEnd,
     Hooks,
-    Increment,
     Model,
     ModelFailedError,
     NewPolicy,
@@ -48,6 +47,7 @@ from perdure.records.drive import (
     WatchdogAction,
     WatchdogFired,
 )
+from perdure.records.increment import Increment
 from perdure.records.record import Record
 from perdure.records.request import ChatRequest, FailureCause, FinishReason, Message, Reply
 from perdure.records.tools import Writes

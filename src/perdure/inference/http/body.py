@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from perdure.inference.http.settings import HttpSettings
+from perdure.inference.http.tools import message_fields, tool_fields
 from perdure.records.request import ChatRequest, EmbedRequest
 
 # As many as any endpoint gives.
@@ -19,15 +20,15 @@ def chat_body(request: ChatRequest, model: str, settings: HttpSettings) -> bytes
     """Encode a chat request. The facts of a request never leave this machine."""
     fields: dict[str, Any] = {
         "model": model,
-        "messages": [
-            {"role": message.role, "content": message.content} for message in request.messages
-        ],
+        "messages": [message_fields(message) for message in request.messages],
         settings.tokens_field: request.tokens_max,
         "temperature": request.temperature,
         "seed": request.seed,
     }
     if request.logprobs:
         fields |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
+    if request.tools:
+        fields["tools"] = [tool_fields(spec) for spec in request.tools]
     for name in settings.omit:
         fields.pop(name, None)
     return _encoder.encode(fields)

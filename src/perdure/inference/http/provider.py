@@ -11,7 +11,7 @@ from perdure.inference.http.billing import Billing
 from perdure.inference.http.body import chat_body, embed_body
 from perdure.inference.http.key import load_key
 from perdure.inference.http.preflight import verdict
-from perdure.inference.http.reply import billed, read_chat, read_embeddings
+from perdure.inference.http.reply import asked_by, billed, read_chat, read_embeddings
 from perdure.inference.http.retry_after import parse_retry_after
 from perdure.inference.http.settings import HttpSettings, require_usable
 from perdure.inference.http.status import cause_of_status
@@ -96,7 +96,7 @@ class HttpProvider:
             return answer
         if answer.status not in _SUCCESSES:
             return billed(self._refused(answer), answer.body, has_output=True)
-        outcome = read_chat(answer.body, self._pin, self._key, self._billing)
+        outcome = read_chat(answer.body, self._pin, self._key, self._billing, asked_by(request))
         if isinstance(outcome, Failure):
             return billed(outcome, answer.body, has_output=True)
         return outcome

@@ -14,8 +14,10 @@ from perdure.inference.http.key import Key
 from perdure.inference.http.served import is_served_as_pinned
 from perdure.inference.http.status import cause_of_error
 from perdure.inference.http.strict import StrictDecoder
+from perdure.inference.http.tools import Called, ids_in, read_calls
 from perdure.inference.http.usage import normalise_usage
 from perdure.records.request import (
+    ChatRequest,
     Failure,
     FailureCause,
     FinishReason,
@@ -24,12 +26,14 @@ from perdure.records.request import (
     Vectors,
 )
 from perdure.records.scenario import ModelPin
+from perdure.records.tools import ToolCall
 from perdure.records.usage import Usage
 
 _NAME_CHARACTERS_MAX = 200
 _FINISH = {"stop": FinishReason.STOP, "length": FinishReason.LENGTH}
 _FINISH_REFUSED = frozenset({"content_filter", "refusal", "safety"})
 _F32_MAX = 3.4028234663852886e38
+_FINISH_CALLS = frozenset({"tool_calls", "function_call"})
 _FINISH_FAILED = "error"
 _OK = 200
 _PLAINLY = Billing()
@@ -39,6 +43,8 @@ _BAD = Failure(cause=FailureCause.BAD_REPLY, status=_OK)
 class _Message(msgspec.Struct):
     content: str | None = None
     refusal: str | None = None
+    tool_calls: Any = None
+    function_call: Any = None
 
 
 class _Choice(msgspec.Struct):
@@ -74,6 +80,22 @@ class _Datum(msgspec.Struct):
     index: int | None = None
 
 
+class Asked(msgspec.Struct, frozen=True):
+    """What a request for a reply offered: whether there are tools, and the ids of calls so far."""
+
+    tools: bool = False
+    ids: frozenset[str] = frozenset()
+
+
+PLAIN = Asked()
+
+
+class _Spoken(msgspec.Struct):
+    text: str
+    finish: FinishReason
+    calls: tuple[ToolCall, ...] = ()
+
+
 class _Embeddings(msgspec.Struct):
     data: list[_Datum] | None = None
     model: str | None = None
@@ -93,6 +115,11 @@ _chat = StrictDecoder(
         "message",
         "content",
         "refusal",
+        "tool_calls",
+        "function",
+        "name",
+        "arguments",
+        "function_call",
         "finish_reason",
         "model",
         "usage",
@@ -109,15 +136,26 @@ _embeddings = StrictDecoder(
 )
 
 
-def read_chat(body: bytes, pin: ModelPin, key: Key, billing: Billing = _PLAINLY) -> Reply | Failure:
-    """Read the body of a chat completion."""
+def asked_by(request: ChatRequest) -> Asked:
+    """Say what a request offered, as far as that decides how its reply is read."""
+    return Asked(bool(request.tools), ids_in(request.messages)) if request.tools else PLAIN
+
+
+def read_chat(
+    body: bytes, pin: ModelPin, key: Key, billing: Billing = _PLAINLY, asked: Asked = PLAIN
+) -> Reply | Failure:
+    """Read the body of a chat completion. Calls are read where tools were offered, and only there.
+
+    An endpoint that was offered tools and answers with the older `function_call`, or that says
+    that it calls some and names none, has not answered.
+    """
     chat: _Chat | None = _chat.decode(body)
     if chat is None:
         return _BAD
     choice = _only_choice(chat)
     if isinstance(choice, Failure):
         return choice
-    said = _said(choice)
+    said = _said(choice, asked, key)
     if said is None:
         return _BAD
     served = _name(chat.model, key)
@@ -125,15 +163,15 @@ def read_chat(body: bytes, pin: ModelPin, key: Key, billing: Billing = _PLAINLY)
         return Failure(cause=FailureCause.WRONG_MODEL, status=_OK, served=served)
     usage, impossible = normalise_usage(chat.usage, has_output=True)
     billed = bill(usage, billing, tier=chat.service_tier, reported=chat.usage)
-    text, finish = said
     return Reply(
-        text=key.scrub(storable(text)),
+        text=key.scrub(storable(said.text)),
         served=served,
-        finish=finish,
+        finish=said.finish,
         usage=billed.usage,
         usage_impossible=impossible or billed.impossible,
         billed=billed.cost,
         first_tokens=_first_tokens(choice.logprobs, key),
+        calls=said.calls,
     )
 
 
@@ -205,18 +243,36 @@ def billed(failure: Failure, body: bytes, *, has_output: bool) -> Failure:
     return msgspec.structs.replace(failure, usage=usage, usage_impossible=impossible)
 
 
-def _said(choice: _Choice) -> tuple[str, FinishReason] | None:
-    """Give the text of a choice and how it ended; None if there is no text where one is due."""
-    message, reason = choice.message, choice.finish_reason
+def _said(choice: _Choice, asked: Asked, key: Key) -> _Spoken | None:
+    """Give what a choice says and how it ended; None if there is nothing where something is due."""
+    message, reason = choice.message, (choice.finish_reason or "").lower()
     if message is None:
         return None
     if message.refusal:
-        return message.refusal, FinishReason.REFUSAL
-    if reason is not None and reason.lower() in _FINISH_REFUSED:
-        return message.content or "", FinishReason.REFUSAL
-    if message.content is None:
+        return _Spoken(message.refusal, FinishReason.REFUSAL)
+    if reason in _FINISH_REFUSED:
+        return _Spoken(message.content or "", FinishReason.REFUSAL)
+    calls = _calls(message, asked, key) if asked.tools else ()
+    if calls:
+        # Some say `stop` where they call a tool. A reply that was cut may have cut its last call.
+        is_cut = _FINISH.get(reason) is FinishReason.LENGTH
+        finish = FinishReason.LENGTH if is_cut else FinishReason.TOOL_CALLS
+        return _Spoken(message.content or "", finish, calls)
+    is_lost = asked.tools and (reason in _FINISH_CALLS or message.function_call is not None)
+    if calls is None or is_lost or message.content is None:
         return None
-    return message.content, _FINISH.get(reason or "", FinishReason.OTHER)
+    return _Spoken(message.content, _FINISH.get(choice.finish_reason or "", FinishReason.OTHER))
+
+
+def _calls(message: _Message, asked: Asked, key: Key) -> tuple[ToolCall, ...] | None:
+    """Read the calls of a message; None if they cannot be read."""
+    if message.tool_calls is None:
+        return ()
+    try:
+        called = msgspec.convert(message.tool_calls, list[Called])
+    except msgspec.ValidationError:
+        return None
+    return read_calls(called, asked.ids, key)
 
 
 def _in_order(data: list[_Datum], count: int) -> tuple[tuple[float, ...], ...] | None:

@@ -35,8 +35,8 @@ _WEAK_VALUE_MIN = 16
 _W = r"[A-Za-z0-9_\-]"
 # Where a run begins: after the escape of a line feed and the like within JSON, and never within.
 _START = (
-    rf"(?:(?<![A-Za-z0-9_\-\\])|(?<=\\)(?![bfnrtu])"
-    rf"|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{{4}}))"
+    r"(?:(?<![A-Za-z0-9_\-\\])|(?<=\\)(?![bfnrtu])"
+    r"|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4}))"
 )
 _V = r"""[^\s"'`\\,;&<>(){}\[\]|:=]"""
 _QUOTE = r"""(?:\\*["'])"""
@@ -60,8 +60,8 @@ _SHAPES = rf"""
 _BEGIN = r"-----BEGIN[ ][A-Z0-9 ]{0,40}PRIVATE[ ]KEY(?:[ ]BLOCK)?-----"
 _END = r"-----END[ ][A-Z0-9 ]{0,40}PRIVATE[ ]KEY(?:[ ]BLOCK)?-----"
 _BLOCK = rf"""
-      {_BEGIN}(?:[A-Za-z0-9+/=\s\\:,.()]|-(?!----))*+{_END}
-    | {_BEGIN}(?:(?:\s|\\[rn])*+[A-Za-z0-9+/=]{{16,}}+)++
+      {_BEGIN}(?:[A-Za-z0-9+/=\s\\:,.()]|-(?!----))*+{_END}{_W}*+
+    | {_BEGIN}(?:(?:\s|\\[rn])*+[A-Za-z0-9+/=]{{16,}}+)++{_W}*+
 """
 # What looks like chance and is none: pictures, and hashes that say so.
 _INNOCENT = r"""
@@ -96,7 +96,7 @@ _STRONG_NAME = re.compile(
     r"|auth_?key|session_?id|set_cookie|cookie)$"
 )
 _WEAK_NAME = re.compile(r"(?:(?:^|_)key|(?:^|_)auth|bearer|basic)$")
-_NUMBER = re.compile(r"[0-9.eE+\-]+|true|false|null")
+_NUMBER = re.compile(r"[0-9.eE+\-]+|true|false|null|-?Infinity|NaN")
 _PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 
 

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 import msgspec
 
@@ -101,11 +102,16 @@ class Process:
         self._end: Ended | None = None
 
     @property
-    def pipes(self) -> tuple[int, int]:
-        """The file descriptors to write to it and to read from it."""
+    def input(self) -> IO[bytes]:
+        """The pipe to write to it."""
         assert self._popen.stdin is not None
+        return self._popen.stdin
+
+    @property
+    def output(self) -> IO[bytes]:
+        """The pipe to read from it."""
         assert self._popen.stdout is not None
-        return self._popen.stdin.fileno(), self._popen.stdout.fileno()
+        return self._popen.stdout
 
     def ended(self) -> Ended | None:
         """Say how it ended; None while it runs.

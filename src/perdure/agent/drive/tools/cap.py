@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from typing import BinaryIO
+
 import msgspec
 
 from perdure.records.tools import ToolAnswer
@@ -23,6 +26,19 @@ def capped(answer: ToolAnswer, bytes_max: int) -> ToolAnswer:
     dropped = len(whole) - len(head) - len(tail)
     text = (head + _mark(dropped + answer.dropped) + tail).decode()
     return msgspec.structs.replace(answer, text=text, dropped=answer.dropped + dropped)
+
+
+def excerpt(file: BinaryIO, part_max: int) -> tuple[str, int]:
+    """Read the beginning and the end of a file, and how many bytes between are left out."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    if size <= 2 * part_max:
+        return file.read(2 * part_max).decode("utf-8", "replace"), 0
+    head = _whole_start(file.read(part_max))
+    file.seek(size - part_max)
+    tail = _whole_end(file.read(part_max))
+    dropped = size - len(head) - len(tail)
+    return (head + _mark(dropped) + tail).decode("utf-8", "replace"), dropped
 
 
 def _mark(dropped: int) -> bytes:

@@ -89,7 +89,10 @@ class Bench:
         why = why_refused(prepared.may, self._place, policy, checkpointed=checkpointed)
         if why is not None:
             return ToolAnswer(status=AnswerStatus.REFUSED, text=why)
-        return Ticket(effect=prepared.may.effect, subject=prepared.subject)
+        task = (
+            str(prepared.arguments.get("task", "")) if prepared.may.effect is Effect.SPAWN else ""
+        )
+        return Ticket(subject=prepared.subject, task=task)
 
     async def run(self, call: ToolCall) -> ToolAnswer:
         """Run a call that was let through, for as long as its tool's deadline lets it."""

@@ -11,6 +11,7 @@ from perdure.cli import (
     anchors,
     budget,
     closure,
+    drive,
     export,
     ledger,
     plan,
@@ -82,5 +83,6 @@ for module in (
     export,
     anchors,
     closure,
+    drive,
 ):
     module.register(app)

@@ -106,6 +106,16 @@ def price_as_given(given: str) -> str:
     return given
 
 
+def amount_given(flag: str, given: str) -> int:
+    """Read an amount of money that a flag gives, in nano-units.
+
+    Raises:
+        UsageError: it is none.
+
+    """
+    return _amount(flag, given, Money())
+
+
 def _amount(flag: str, given: str, kind: Money) -> int:
     return _read(flag, given, kind, ", with at most nine decimals")
 

@@ -109,6 +109,23 @@ def chosen(
     return {**changed, EMBED: models[roles[EMBED]]} if EMBED in roles else changed
 
 
+def for_speech(overrides: Overrides) -> ModelSpec:
+    """Make the model that flags alone describe, without a study, which speaks.
+
+    Raises:
+        UsageError: they describe none, or one of them means nothing for it.
+
+    """
+    name = overrides.model or (HTTP if overrides.base_url else "")
+    if name not in (HTTP, LOCAL):
+        given = f"--model {quoted(name)} is none to speak." if name else "No model is given."
+        raise UsageError(given, remedy="Give --model http with --base-url, or --model local.")
+    spec = _applied(_named({}, {}, name), overrides)
+    _check_used({"tier_a": spec}, overrides)
+    _check_complete(spec)
+    return spec
+
+
 def for_vectors(overrides: Overrides) -> ModelSpec:
     """Make the model of vectors that flags alone describe, without a study.
 

@@ -30,7 +30,7 @@ from perdure.records.drive import (
     WatchdogAction,
     WatchdogFired,
 )
-from perdure.records.request import Message
+from perdure.records.request import FailureCause, Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Frozen:
     """A drive that is over. Nothing wakes it: going on is a new drive, from its handoff.
 
     `messages` are what the model saw, with its last words; `display_failures` how often a display
-    failed and was let go.
+    failed and was let go. `failed` is the failure of the call that ended it, if one did.
     """
 
     run: str
@@ -49,6 +49,7 @@ class Frozen:
     messages: tuple[Message, ...]
     text: str
     display_failures: int
+    failed: FailureCause | None = None
 
 
 async def drive(
@@ -96,6 +97,7 @@ async def drive(
         messages=active.conversation.messages,
         text=scribe.facts.last_text,
         display_failures=display.failures,
+        failed=scribe.facts.failed,
     )
 
 

@@ -16,12 +16,14 @@ from perdure.records.drive import (
     HandoffWritten,
     HarnessAnswered,
     ModelReturned,
+    ProviderFailed,
     RunFrozen,
     RunStarted,
     ToolCalled,
     ToolResult,
 )
 from perdure.records.record import Record
+from perdure.records.request import FailureCause
 from perdure.records.tools import AnswerStatus, ToolCall
 
 _TEXT_MAX = 2000
@@ -58,6 +60,7 @@ class Facts:
 
     def __init__(self) -> None:
         self.started: RunStarted | None = None
+        self.failed: FailureCause | None = None
         self.is_over = False
         self._replies = 0
         self._text = ""
@@ -79,6 +82,8 @@ class Facts:
                 self._text = line.text or self._text
                 tokens = whole_input(line.usage)
                 self._tokens = self._tokens if tokens is None else tokens
+            case ProviderFailed():
+                self.failed = line.cause
             case HarnessAnswered():
                 self._text = line.text or self._text
             case ToolCalled():

@@ -1,0 +1,132 @@
+"""The history of a workspace, kept by git beside it: out of reach of whoever works in it.
+
+A folder that is a repository of somebody's own stays as it is: this history is another one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from perdure.agent.drive.ports import Checkpoint
+from perdure.agent.drive.tools.environment import scrubbed
+from perdure.base.errors import PerdureError, UsageError
+from perdure.base.text import one_line
+from perdure.records.tools import Writes
+
+_SETTINGS = (
+    *("-c", "core.hooksPath=/dev/null"),
+    *("-c", "commit.gpgSign=false"),
+    *("-c", "gc.auto=0"),
+    *("-c", "core.fsync=all"),
+    *("-c", "core.excludesFile=/dev/null"),
+    *("-c", "core.autocrlf=false"),
+    *("-c", "advice.addEmbeddedRepo=false"),
+)
+_TOLD_MAX = 400
+
+
+class HistoryError(PerdureError):
+    """Git could not keep the history of a workspace."""
+
+    code = "history"
+
+
+class History:
+    """Commits a workspace to a repository of its own."""
+
+    def __init__(self, repository: Path, workspace: Path) -> None:
+        self._repository = repository
+        self._workspace = workspace
+
+    async def begin(self) -> None:
+        """Make the repository, if there is none yet.
+
+        Raises:
+            UsageError: there is no git.
+            HistoryError: git refused.
+
+        """
+        if shutil.which("git") is None:
+            raise UsageError(
+                "There is no git, which keeps the history of what an agent writes.",
+                remedy="Install git, or let the agent only read (--read-only).",
+            )
+        if not (self._repository / "HEAD").is_file():
+            await self._git("init", "--quiet", "--initial-branch=drive")
+
+    async def commit(self, moment_ms: int, writes: Writes, message: str) -> Checkpoint:
+        """Commit the workspace as it stands; give its id, its parent's, and the files that moved.
+
+        `writes` is what the coming wave may write: it is no part of what is committed now.
+
+        Raises:
+            HistoryError: git refused.
+
+        """
+        del writes
+        await self._git("add", "--all", "--force", ".")
+        before = await self._head()
+        date = f"@{moment_ms // 1000} +0000"
+        await self._git("commit", "--quiet", "--allow-empty", "--message", message, date=date)
+        oid = await self._head()
+        listed = await self._git(
+            "diff-tree", "--root", "--no-commit-id", "--name-only", "-r", "-z", oid
+        )
+        files = tuple(name for name in listed.split("\0") if name)
+        return Checkpoint(oid=oid, predecessor=before, files=files)
+
+    async def copy(self, oid: str, workspace: Path, repository: Path) -> None:
+        """Put the workspace as it was at a commit into another place, with its history.
+
+        Raises:
+            HistoryError: git refused, or there is no such commit.
+
+        """
+        # Both are new, so that nothing is overwritten.
+        await asyncio.to_thread(shutil.copytree, self._repository, repository, symlinks=True)
+        await asyncio.to_thread(workspace.mkdir)
+        there = History(repository, workspace)
+        await there._git("reset", "--quiet", "--hard", oid)
+
+    async def _head(self) -> str:
+        try:
+            return (await self._git("rev-parse", "--verify", "--quiet", "HEAD")).strip()
+        except HistoryError:
+            return ""
+
+    async def _git(self, *arguments: str, date: str = "") -> str:
+        environment = {
+            **scrubbed(os.environ),
+            "GIT_DIR": str(self._repository),
+            "GIT_WORK_TREE": str(self._workspace),
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CONFIG_GLOBAL": "/dev/null",
+            "GIT_TERMINAL_PROMPT": "0",
+            **_signed(date),
+        }
+        process = await asyncio.create_subprocess_exec(
+            "git",
+            *_SETTINGS,
+            *arguments,
+            cwd=self._workspace,
+            env=environment,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        out, wrong = await process.communicate()
+        if process.returncode:
+            told = one_line(wrong.decode(errors="replace"), _TOLD_MAX)
+            raise HistoryError(f"git {arguments[0]} failed: {told}", where=str(self._workspace))
+        return out.decode(errors="surrogateescape")
+
+
+def _signed(date: str) -> dict[str, str]:
+    names: Sequence[str] = ("AUTHOR", "COMMITTER")
+    signed = {f"GIT_{name}_NAME": "perdure" for name in names}
+    signed |= {f"GIT_{name}_EMAIL": "drive@perdure.invalid" for name in names}
+    return signed | ({f"GIT_{name}_DATE": date for name in names} if date else {})

@@ -1,0 +1,407 @@
+"""`perdure drive`: one agent with tools, alone in a folder; its going on, branches and lines."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from perdure.base.errors import EXIT_DONE, EXIT_USAGE, UsageError
+from perdure.cli.arguments import Json
+from perdure.cli.command import PlainCommand
+from perdure.cli.output import write_error
+from perdure.cli.overrides import (
+    BaseUrl,
+    KeyEnv,
+    KeyFile,
+    Model,
+    ModelName,
+    Price,
+    PriceAs,
+    Weights,
+)
+
+if TYPE_CHECKING:
+    from perdure.records.alone import Asked
+    from perdure.runner.alone import Company, DrivenAlone
+    from perdure.runner.attended import Attended
+
+HELP = """\
+Drive one agent with tools on a task, in a folder of its own.
+
+`perdure drive TASK --out DIR` begins one. Everything that it does is in a ledger in
+DIR, line by line, before it has an effect. It works in DIR/room, or in the folder
+that --room names, whose every state before a change is kept in DIR/history.git.
+
+\b
+Example:
+  perdure drive "Sort the notes by topic." --out drives/notes --room ~/notes \\
+      --model http --base-url https://example.org/v1 --model-name some-model-1 \\
+      --key-env API_KEY --price 0.15,0.60
+  perdure drive resume drives/notes
+  perdure drive show drives/notes
+  perdure drive fork drives/notes --at 12 --out drives/other "By date instead."
+"""
+
+START_HELP = """\
+Begin a drive. The folder must not hold one yet.
+
+Ctrl-C asks for words to the agent; an empty line stops it at its next safe point.
+A second Ctrl-C cuts whatever is in flight. `perdure stop DIR` stops it from elsewhere.
+The exit code is 0 when the agent said that it is done, 1 when it came to nothing (an
+empty or cut reply, or going round in circles), 75 when it was stopped, 76 at a ceiling.
+
+\b
+Example:
+  perdure drive "Write a summary of report.txt into summary.txt." --out drives/sum \\
+      --room papers --model local --turns 20
+"""
+
+_START = "start"
+
+Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the drive.")]
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The drive's folder.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing while it works.")]
+
+
+class _OrStart(TyperGroup):
+    """A group of commands in which a first word that is none of them is a task to begin with."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command of the arguments."""
+        if args and args[0] not in self.commands:
+            args = [_START, *args]
+        return super().resolve_command(ctx, args)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Let options of a task come before the task."""
+        if args and args[0].startswith("-") and args[0] not in ("-h", "--help"):
+            args = [_START, *args]
+        return list(super().parse_args(ctx, args))
+
+
+group = typer.Typer(
+    help=HELP,
+    cls=_OrStart,
+    no_args_is_help=False,
+    rich_markup_mode=None,
+    invoke_without_command=True,
+)
+
+
+@group.callback()
+def options(context: typer.Context) -> None:
+    """Show the help page where nothing is asked."""
+    if context.invoked_subcommand is None:
+        write_error(context.get_help())
+        raise typer.Exit(EXIT_USAGE)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.add_typer(group, name="drive")
+
+
+@group.command(_START, help=START_HELP, cls=PlainCommand)
+def start(
+    task: Annotated[str, typer.Argument(metavar="TASK", help="What is to be done.")],
+    *,
+    out: Out,
+    goal: Annotated[str, typer.Option("--goal", help="What would show that it is done.")] = "",
+    room: Annotated[
+        Path | None,
+        typer.Option("--room", metavar="DIR", help="The folder to work in; DIR/room by default."),
+    ] = None,
+    rules: Annotated[
+        list[Path] | None,
+        typer.Option("--rules", metavar="FILE", help="Told to the agent first; can be repeated."),
+    ] = None,
+    server: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--server",
+            metavar="NAME=LINE",
+            help="An MCP server: a command, or an address; can be repeated.",
+        ),
+    ] = None,
+    trust: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--trust", metavar="NAME", help="Believe this server which of its tools only read."
+        ),
+    ] = None,
+    commands: Annotated[
+        bool, typer.Option("--commands", help="Let it run commands of a shell, in a sandbox.")
+    ] = False,
+    unsandboxed: Annotated[
+        bool, typer.Option("--unsandboxed", help="Run them without one: they can do anything.")
+    ] = False,
+    hand_down: Annotated[
+        bool, typer.Option("--hand-down", help="Let it hand work to agents of its own.")
+    ] = False,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Let it change nothing.")] = False,
+    no_egress: Annotated[
+        bool, typer.Option("--no-egress", help="Let its tools reach nothing outside.")
+    ] = False,
+    turns: Annotated[int | None, typer.Option("--turns", min=1, help="Turns at most.")] = None,
+    tokens: Annotated[
+        int | None, typer.Option("--tokens", min=1, help="Tokens at most, in and out together.")
+    ] = None,
+    budget: Annotated[
+        str, typer.Option("--budget", metavar="AMOUNT", help="US dollars at most.")
+    ] = "",
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", min=0.001, help="Seconds at most.")
+    ] = None,
+    retries: Annotated[
+        int | None,
+        typer.Option(
+            "--retries", min=0, help="Ask again so often after a failed call; else until stopped."
+        ),
+    ] = None,
+    reply_tokens: Annotated[
+        int, typer.Option("--reply-tokens", min=1, help="Tokens of one reply at most.")
+    ] = 4096,
+    window: Annotated[
+        int, typer.Option("--window", min=0, help="Tokens that the model's window holds.")
+    ] = 0,
+    model: Model = "",
+    base_url: BaseUrl = "",
+    model_name: ModelName = "",
+    key_env: KeyEnv = "",
+    key_file: KeyFile = "",
+    weights: Weights = "",
+    price: Price = "",
+    price_as: PriceAs = "",
+    quiet: Quiet = False,
+    json: Json = False,
+) -> int:
+    """Begin a drive.
+
+    Raises:
+        UsageError: what is asked cannot be.
+        PerdureError: as `alone.begin` raises.
+
+    """
+    from perdure.records.alone import Asked, Bounds, Furnishing  # noqa: PLC0415 - heavy
+    from perdure.records.drive import PlacePolicy, RunPolicy  # noqa: PLC0415 - heavy
+    from perdure.runner.alone import FORMAT, begin  # noqa: PLC0415 - heavy
+    from perdure.study.money_flags import amount_given  # noqa: PLC0415 - heavy
+    from perdure.study.overrides import Overrides, for_speech  # noqa: PLC0415 - heavy
+
+    spec = for_speech(
+        Overrides(
+            model=model,
+            base_url=base_url,
+            model_name=model_name,
+            key_env=key_env,
+            key_file=key_file,
+            weights=weights,
+            price=price,
+            price_as=price_as,
+        )
+    )
+    asked = Asked(
+        format=FORMAT,
+        task=task,
+        goal=goal,
+        model=spec,
+        room=str(room.absolute()) if room is not None else "room",
+        rules={str(path): _text_of(path) for path in rules or ()},
+        policy=RunPolicy(writes=not read_only, egress=not no_egress),
+        place=PlacePolicy(),
+        tools=Furnishing(
+            servers=dict(_named(given) for given in server or ()),
+            trusted=tuple(trust or ()),
+            commands=commands,
+            unsandboxed=unsandboxed,
+            hands_down=hand_down,
+        ),
+        bounds=Bounds(
+            turns=turns,
+            tokens=tokens,
+            money=amount_given("--budget", budget) if budget else None,
+            seconds=seconds,
+        ),
+        tokens_max=reply_tokens,
+        window=window,
+        retries=retries,
+    )
+    _require_priced(asked)
+    return _attended(out, lambda company: begin(out, asked, company), quiet=quiet, json=json)
+
+
+@group.command("resume", cls=PlainCommand)
+def resume(folder: Folder, *, quiet: Quiet = False, json: Json = False) -> int:
+    """Go on from the handoff of the last drive in a folder, as a new one.
+
+    What a process that died left open is closed first. A call that it had made, and whose result
+    nobody saw, is not made again: the agent is told to look. One that is done is left as it is.
+
+    Raises:
+        UsageError: the folder holds no drive.
+        PerdureError: as `alone.resume` raises.
+
+    """
+    from perdure.runner.alone import resume as go_on  # noqa: PLC0415 - heavy
+
+    require_drive(folder)
+    return _attended(folder, lambda company: go_on(folder, company), quiet=quiet, json=json)
+
+
+@group.command("fork", cls=PlainCommand)
+def fork(
+    folder: Folder,
+    task: Annotated[str, typer.Argument(metavar="[TASK]", help="What to do instead.")] = "",
+    *,
+    at: Annotated[int, typer.Option("--at", metavar="N", help="After this line of the ledger.")],
+    out: Out,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> int:
+    """Branch off a drive after one of its lines, in a folder of its own.
+
+    The branch begins with what the model had seen by then, and with the room as it stood. A line
+    within a wave of calls is moved back to before it, which is said and recorded.
+
+    Raises:
+        UsageError: there is no such line.
+        PerdureError: as `alone.begin` raises.
+
+    """
+    from perdure.runner.alone import begin, branch  # noqa: PLC0415 - heavy
+
+    require_drive(folder)
+    asked = branch(folder, at, out, task=task)
+    taken = asked.branch
+    if taken is not None and taken.at != at and not json:
+        write_error(f"perdure: line {at} is within a wave; the branch begins after {taken.at}.")
+    return _attended(out, lambda company: begin(out, asked, company), quiet=quiet, json=json)
+
+
+@group.command("show", cls=PlainCommand)
+def show(
+    folder: Folder,
+    line: Annotated[int | None, typer.Argument(metavar="[N]", help="One line, in full.")] = None,
+    *,
+    json: Json = False,
+) -> int:
+    """List the lines of a drive's ledger, each checked against its chain; or show one in full.
+
+    Raises:
+        UsageError: the folder holds no drive, or there is no such line.
+        DamagedRecordError: the ledger does not hold what was written.
+
+    """
+    from perdure.cli.drive_view import show_ledger  # noqa: PLC0415 - heavy
+
+    require_drive(folder)
+    show_ledger(folder, line, json=json)
+    return EXIT_DONE
+
+
+def require_drive(folder: Path) -> None:
+    """Refuse a folder that holds no drive.
+
+    Raises:
+        UsageError: it holds none.
+
+    """
+    from perdure.trace.drive_file import DRIVE_NAME  # noqa: PLC0415 - heavy
+
+    if not (folder / DRIVE_NAME).is_file():
+        raise UsageError(
+            "There is no drive in this folder.",
+            where=str(folder),
+            remedy="`perdure drive TASK --out DIR` begins one.",
+        )
+
+
+def _attended(
+    folder: Path,
+    drive: Callable[[Company], Any],
+    *,
+    quiet: bool,
+    json: bool,
+) -> int:
+    """Drive with somebody looking on, and tell how it ended."""
+    import asyncio  # noqa: PLC0415 - commands are light
+
+    from perdure.cli.drive_view import View, tell_end, tell_there_already  # noqa: PLC0415 - heavy
+    from perdure.runner.alone import Company  # noqa: PLC0415 - heavy
+    from perdure.runner.attended import Attended  # noqa: PLC0415 - heavy
+    from perdure.runner.signals import stopping  # noqa: PLC0415 - heavy
+
+    async def go() -> DrivenAlone | None:
+        person = Attended(folder)
+        view = None if quiet or json else View()
+        company = Company(
+            interrupts=person,
+            line=view.line if view is not None else None,
+            piece=view.piece if view is not None else None,
+        )
+        first = _asking(person) if sys.stdin.isatty() and view is not None else person.stop
+        with stopping(first, person.halt):
+            ended: DrivenAlone | None = await drive(company)
+            return ended
+
+    ended = asyncio.run(go())
+    return (
+        tell_there_already(folder, json=json)
+        if ended is None
+        else tell_end(ended, folder, json=json)
+    )
+
+
+def _asking(person: Attended) -> Callable[[], None]:
+    """Ask for words on the terminal, without keeping anything from going on."""
+    import asyncio  # noqa: PLC0415 - commands are light
+
+    loop = asyncio.get_running_loop()
+
+    def ask() -> None:
+        write_error("\nSay something to the agent, or press Enter to stop it (Ctrl-C cuts it):")
+        text = sys.stdin.readline().strip()
+        loop.call_soon_threadsafe(partial(person.say, text) if text else person.stop)
+
+    # A daemon, because a drive that ends meanwhile does not wait for words.
+    return lambda: threading.Thread(target=ask, daemon=True).start()
+
+
+def _named(given: str) -> tuple[str, str]:
+    name, is_there, line = given.partition("=")
+    if not is_there or not name.isidentifier():
+        raise UsageError(
+            f"--server {given!r} does not name a server.",
+            remedy="Write NAME=COMMAND or NAME=ADDRESS, the name in letters and digits.",
+        )
+    return name, line
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"The rules cannot be read: {error}.", where=str(path)) from error
+
+
+def _require_priced(asked: Asked) -> None:
+    """Refuse a budget for a model whose price nobody knows.
+
+    Raises:
+        UsageError: it is asked for.
+
+    """
+    from perdure.study.pricing import price_of  # noqa: PLC0415 - heavy
+
+    if asked.bounds.money is not None and price_of(asked.model) is None:
+        raise UsageError(
+            "A budget holds nothing where nobody knows what a call costs.",
+            remedy="Give --price or --price-as, or bound it by --turns or --tokens.",
+        )

@@ -1,0 +1,438 @@
+"""An agent that is driven alone: its folder, its parts, its start, its going on, its branches.
+
+The folder holds the ledger, the room that the agent works in, the room's history, and for every
+drive a transcript of what the model saw. A drive that is over is never woken: going on begins a
+new one, from the handoff of the last.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from perdure.agent.drive.ceilings import Limited, Meter, Metered
+from perdure.agent.drive.drive import Frozen, drive
+from perdure.agent.drive.fork import checkpoint_at, conversation_at, cut_at
+from perdure.agent.drive.handoff import Brief
+from perdure.agent.drive.plan import DrivePlan, Fork
+from perdure.agent.drive.ports import (
+    Checkpoint,
+    Child,
+    ChildEnd,
+    ContextReading,
+    Hooks,
+    Interrupts,
+    Tools,
+)
+from perdure.agent.drive.prefix import Document, freeze
+from perdure.agent.drive.recovery import closing_lines
+from perdure.agent.drive.tools.environment import secrets_in
+from perdure.agent.drive.tools.history import History
+from perdure.agent.drive.tools.workspace import Workspace
+from perdure.base.clock import Clock, SystemClock
+from perdure.base.errors import UsageError
+from perdure.base.ids import new_run_id
+from perdure.base.redaction import Redactor
+from perdure.inference.provider import Checkable
+from perdure.records.alone import Asked, Branch
+from perdure.records.drive import (
+    Completion,
+    Dispatcher,
+    DriveLine,
+    HandoffWritten,
+    Opening,
+    RunFrozen,
+    RunStarted,
+)
+from perdure.records.increment import Increment
+from perdure.records.request import Message
+from perdure.records.tools import Writes
+from perdure.runner.drive_model import EndpointModel
+from perdure.runner.furnishing import furnished
+from perdure.runner.looking_on import Shown, transcribe, transcript_name
+from perdure.runner.respondents import provider_for
+from perdure.study.pricing import amount_of, price_of
+from perdure.trace.drive_ledger import DriveLedger
+from perdure.trace.drive_reader import DriveReader
+from perdure.trace.lock import GovernorLock
+
+FORMAT = 1
+CURRENCY = "USD"
+HISTORY_NAME = "history.git"
+ROOM_NAME = "room"
+
+# Enough for the rules of a place; what is longer is cut with a mark.
+_PREFIX_MAX = 200_000
+
+_GO_ON = "Go on from here."
+_HOUSE = Document(
+    name="house",
+    data=(
+        b"You work in a folder, with tools, on the task that you are given. Paths are relative to"
+        b" that folder. Do what the task asks for and nothing beside it; look at what is there"
+        b" before you change it. When it is done, say so in words, without calling a tool. If it"
+        b" cannot be done, say why."
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Company:
+    """Who is there while an agent is driven: what arrives from them, and what they are shown."""
+
+    interrupts: Interrupts
+    line: Callable[[DriveLine], None] | None = None
+    piece: Callable[[Increment], None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DrivenAlone:
+    """A drive that has ended, in which folder, and what all its calls took."""
+
+    folder: Path
+    frozen: Frozen
+    calls: int
+    tokens: int
+    money: int
+    unpriced: int
+
+
+async def begin(
+    folder: Path, asked: Asked, company: Company, *, clock: Clock | None = None
+) -> DrivenAlone:
+    """Drive an agent in a folder that holds none yet.
+
+    Raises:
+        HeldError: the folder holds one already.
+        UsageError: a part of what is asked cannot be made ready.
+        PerdureError: as `drive` raises.
+
+    """
+    time, folder = clock or SystemClock(), _absolute(folder)
+    await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
+    async with _held(folder, time):
+        if asked.branch is not None:
+            await _bring_over(folder, asked.branch)
+        await asyncio.to_thread(room_of(folder, asked).mkdir, exist_ok=True)
+        async with _ready(folder, asked, company, time) as parts:
+            plan = _branched(folder, asked, _plan(asked, new_run_id()))
+            ledger = await DriveLedger.create(folder, asked)
+            async with _closing(ledger):
+                return await parts.conduct(ledger, plan)
+
+
+async def resume(
+    folder: Path, company: Company, *, clock: Clock | None = None
+) -> DrivenAlone | None:
+    """Go on from the handoff of the last drive in a folder; None if that is done already.
+
+    What a process that died left open is closed first.
+
+    Raises:
+        DamagedRecordError: the ledger does not hold what was written.
+        HeldError: another process works in the folder.
+        PerdureError: as `drive` raises.
+
+    """
+    time, folder = clock or SystemClock(), _absolute(folder)
+    async with _held(folder, time):
+        asked = read_asked(folder)
+        ledger = await DriveLedger.open(folder)
+        async with _closing(ledger):
+            lines = await _closed(ledger, folder, time)
+            ends = [line for line in lines if isinstance(line, RunFrozen) and "." not in line.run]
+            if ends and ends[-1].completion is Completion.DONE:
+                return None
+            last = next(
+                (
+                    line
+                    for line in lines
+                    if isinstance(line, HandoffWritten) and ends and line.run == ends[-1].run
+                ),
+                None,
+            )
+            plan = _plan(asked, new_run_id(), last)
+            if last is None:
+                plan = _branched(folder, asked, plan)
+            async with _ready(folder, asked, company, time) as parts:
+                return await parts.conduct(ledger, plan)
+
+
+def branch(folder: Path, at: int, out: Path, *, task: str = "") -> Asked:
+    """Say what a drive is asked for that branches off another one, after its line `at`.
+
+    Raises:
+        UsageError: there is no such line.
+        DamagedRecordError: the ledger does not hold what was written.
+
+    """
+    with DriveReader.open(folder) as reader:
+        asked = reader.asked(Asked)
+        stored = list(reader.lines())
+    if not 0 <= at < len(stored):
+        raise UsageError(
+            f"The ledger has no line {at}.",
+            where=str(folder),
+            remedy=f"Give a number from 0 to {len(stored) - 1}: `perdure drive show` lists them.",
+        )
+    mother = stored[at].line.run
+    own = [one for one in stored if one.line.run == mother]
+    place = next(number for number, one in enumerate(own) if one.seq == stored[at].seq)
+    cut = cut_at([one.line for one in own], place)
+    return msgspec.structs.replace(
+        asked,
+        task=task or _GO_ON,
+        goal=asked.goal if not task else "",
+        room=ROOM_NAME,
+        branch=Branch(
+            folder=os.path.relpath(folder.absolute(), out.absolute()),
+            mother=mother,
+            at=own[cut - 1].seq if cut else -1,
+            asked=at,
+            chain=own[cut - 1].chain if cut else "",
+        ),
+    )
+
+
+def _absolute(folder: Path) -> Path:
+    # Programs that work in the room are told of it, and are at home elsewhere.
+    return folder.absolute()
+
+
+def read_asked(folder: Path) -> Asked:
+    """Read what was asked of the drive in a folder.
+
+    Raises:
+        DamagedRecordError: there is none.
+
+    """
+    with DriveReader.open(folder) as reader:
+        return reader.asked(Asked)
+
+
+def room_of(folder: Path, asked: Asked) -> Path:
+    """Give the folder that an agent works in."""
+    return folder / asked.room
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """All that a drive alone needs, made ready and open."""
+
+    folder: Path
+    asked: Asked
+    company: Company
+    clock: Clock
+    model: Metered
+    meter: Meter
+    tools: Tools
+    history: History | None
+    secrets: Redactor
+
+    async def conduct(self, ledger: DriveLedger, plan: DrivePlan) -> DrivenAlone:
+        """Drive to the end, and leave a transcript."""
+        frozen = await self._drive(ledger, plan)
+        await ledger.finish()
+        meter = self.meter
+        return DrivenAlone(
+            folder=self.folder,
+            frozen=frozen,
+            calls=meter.calls,
+            tokens=meter.tokens,
+            money=meter.money,
+            unpriced=meter.unpriced,
+        )
+
+    async def _drive(self, ledger: DriveLedger, plan: DrivePlan) -> Frozen:
+        reading = ContextReading(window=self.asked.window)
+        hooks = Hooks(
+            now=lambda: round(self.clock.wall_s() * 1000),
+            interrupts=Limited(
+                self.company.interrupts, self.asked.bounds, self.meter, self.clock.sleep
+            ),
+            tools=self.tools,
+            wait=self._until,
+            secrets=self.secrets,
+            checkpoint=self._checkpoint if self.history is not None else None,
+            sink=self.company.piece,
+            reading=reading,
+            # Who was sent hands nothing down: how deep it goes has an end.
+            spawn=None if plan.parent else partial(self._child, ledger),
+        )
+        shown = Shown(ledger, self.folder, reading, self.company.line)
+        frozen = await drive(plan, shown, self.model, hooks, _brief(plan))
+        await asyncio.to_thread(transcribe, self.folder, frozen, self.secrets)
+        return frozen
+
+    async def _child(self, ledger: DriveLedger, child: Child) -> ChildEnd:
+        plan = msgspec.structs.replace(
+            _plan(self.asked, child.run),
+            task=child.task,
+            goal="",
+            job=child.call_id,
+            parent=child.parent,
+            dispatched_by=Dispatcher.AGENT,
+        )
+        frozen = await self._drive(ledger, plan)
+        return ChildEnd(completion=frozen.completion, cause=frozen.cause, text=frozen.text)
+
+    async def _checkpoint(self, moment: int, writes: Writes) -> Checkpoint:
+        assert self.history is not None, "there is a history to commit to"
+        return await self.history.commit(moment, writes, "Before a wave")
+
+    async def _until(self, moment: int) -> None:
+        await self.clock.sleep(moment / 1000 - self.clock.wall_s())
+
+
+@asynccontextmanager
+async def _ready(
+    folder: Path, asked: Asked, company: Company, clock: Clock
+) -> AsyncIterator[_Parts]:
+    """Make the parts of a drive ready, open what has to be open, and close it again.
+
+    Raises:
+        UsageError: a part cannot be made ready.
+        PerdureError: the model's endpoint refuses, or a tool server is not there.
+
+    """
+    async with AsyncExitStack() as opened:
+        provider = provider_for(asked.model, CURRENCY)
+        await provider.open()
+        opened.push_async_callback(provider.close)
+        if isinstance(provider, Checkable):
+            await provider.check()
+        room = Workspace(room_of(folder, asked))
+        tools = await furnished(asked, room, opened)
+        history = None
+        if asked.policy.writes:
+            history = History(folder / HISTORY_NAME, room.root)
+            await history.begin()
+        price = price_of(asked.model)
+        meter = Meter(
+            lambda reply: amount_of(reply.usage, price) if reply.billed is None else reply.billed
+        )
+        endpoint = EndpointModel(
+            provider, asked.model.pin.model, attempt_s=asked.model.endpoint.attempt_timeout_s
+        )
+        yield _Parts(
+            folder=folder,
+            asked=asked,
+            company=company,
+            clock=clock,
+            model=Metered(endpoint, meter),
+            meter=meter,
+            tools=tools,
+            history=history,
+            secrets=Redactor(secrets_in(os.environ)),
+        )
+
+
+async def _closed(ledger: DriveLedger, folder: Path, clock: Clock) -> list[DriveLine]:
+    """Close what a process that died left open, and give all lines of the ledger."""
+    with DriveReader.open(folder) as reader:
+        lines = [stored.line for stored in reader.lines()]
+    closing = closing_lines(lines, lambda: round(clock.wall_s() * 1000))
+    if closing:
+        await ledger.append(closing, {})
+    return [*lines, *closing]
+
+
+def _plan(asked: Asked, run: str, last: HandoffWritten | None = None) -> DrivePlan:
+    """Make the plan of a drive; of one that goes on, from the handoff of the `last`."""
+    rules = [Document(name=name, data=text.encode()) for name, text in asked.rules.items()]
+    handed = [] if last is None else [Document(name="handoff", data=_told(last).encode())]
+    return DrivePlan(
+        run=run,
+        who="agent",
+        task=asked.task,
+        goal=asked.goal,
+        job="task",
+        prefix=freeze({"house": [_HOUSE], "place": rules, "run": handed}, bytes_max=_PREFIX_MAX),
+        model=asked.model.pin.model,
+        tokens_max=asked.tokens_max,
+        temperature=asked.temperature,
+        seed=run,
+        place_policy=asked.place,
+        policy=asked.policy,
+        predecessor="" if last is None else last.run,
+        retries=asked.retries,
+        second_threshold=asked.second_threshold,
+        window=asked.window,
+    )
+
+
+def _told(last: HandoffWritten) -> str:
+    """Write a handoff for whoever goes on from it."""
+    parts = {
+        "Read first": ", ".join(last.must_read),
+        "What it was about": last.overview,
+        "What was done": last.progress,
+        "Beside that": last.context,
+        "What comes next": last.next_step,
+    }
+    told = "\n".join(f"{name}: {text}" for name, text in parts.items() if text)
+    return f"You go on with work that was begun before you, in the same place.\n{told}"
+
+
+def _brief(plan: DrivePlan) -> Brief:
+    return Brief(context=f"What the model saw is in {transcript_name(plan.run)}.")
+
+
+def _branched(folder: Path, asked: Asked, plan: DrivePlan) -> DrivePlan:
+    """Let a drive that branches off begin with what its mother's model saw by then."""
+    if asked.branch is None:
+        return plan
+    taken = asked.branch
+    with DriveReader.open(folder / taken.folder) as mother:
+        own = [one for one in mother.lines() if one.line.run == taken.mother]
+        lines = [one.line for one in own if one.seq <= taken.at]
+        inherited = _inherited(mother, lines)
+    return msgspec.structs.replace(
+        plan,
+        opening=Opening.INHERITED,
+        inherited=conversation_at(lines, inherited),
+        forked=Fork(mother=taken.mother, at=taken.at, asked=taken.asked, chain=taken.chain),
+    )
+
+
+def _inherited(mother: DriveReader, lines: list[DriveLine]) -> tuple[Message, ...]:
+    started = next((line for line in lines if isinstance(line, RunStarted)), None)
+    if started is None or not started.inherited:
+        return ()
+    return msgspec.json.decode(mother.blob(started.inherited), type=tuple[Message, ...])
+
+
+async def _bring_over(folder: Path, taken: Branch) -> None:
+    """Put the room as it stood where a drive branches off into the branch's own folder."""
+    mother = folder / taken.folder
+    with DriveReader.open(mother) as reader:
+        own = [one for one in reader.lines() if one.line.run == taken.mother]
+        room = room_of(mother, reader.asked(Asked))
+    oid = checkpoint_at([one.line for one in own], sum(one.seq <= taken.at for one in own))
+    if oid:
+        history = History(mother / HISTORY_NAME, room)
+        await history.copy(oid, folder / ROOM_NAME, folder / HISTORY_NAME)
+
+
+@asynccontextmanager
+async def _held(folder: Path, clock: Clock) -> AsyncIterator[None]:
+    lock = await GovernorLock.acquire(folder, clock)
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@asynccontextmanager
+async def _closing(ledger: DriveLedger) -> AsyncIterator[None]:
+    try:
+        yield
+    finally:
+        await ledger.close()

@@ -1,0 +1,48 @@
+"""What arrives while an agent is driven alone: words, a stop, a halt, a request in its folder."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+from perdure.agent.drive.ports import Interrupt, Place, Steer, Stop
+from perdure.records.drive import EndCause
+from perdure.trace.stop_request import forget_request, is_asked_to_stop
+
+
+class Attended:
+    """Keeps what was said until the drive asks for it. All of it is called on one event loop."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._said: list[Interrupt] = []
+        self._halt: Stop | None = None
+        self._halted = asyncio.Event()
+
+    def say(self, text: str) -> None:
+        """Say something to the agent; it reads it with its next request."""
+        self._said.append(Steer(text=text))
+
+    def stop(self, by: str = "user") -> None:
+        """Let the drive end at its next safe point."""
+        self._said.append(Stop(cause=EndCause.CANCEL, by=by))
+
+    def halt(self, by: str = "user") -> None:
+        """Cut what is in flight, and end the drive."""
+        self._halt = Stop(cause=EndCause.HALT, by=by)
+        self._halted.set()
+
+    def at(self, place: Place) -> Sequence[Interrupt]:  # noqa: ARG002 - the same everywhere
+        """Take what was said since, and a request to stop that somebody left in the folder."""
+        said, self._said = self._said, []
+        if is_asked_to_stop(self._folder):
+            forget_request(self._folder)
+            said.append(Stop(cause=EndCause.CANCEL, by="perdure stop"))
+        return said
+
+    async def halted(self) -> Stop:
+        """Wait for a halt."""
+        await self._halted.wait()
+        assert self._halt is not None, "who sets the event says who it is"
+        return self._halt

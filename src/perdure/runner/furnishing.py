@@ -1,0 +1,75 @@
+"""The tools of an agent that is driven alone, made ready in the order in which it is shown them."""
+
+from __future__ import annotations
+
+import shlex
+from contextlib import AsyncExitStack
+from typing import Annotated
+
+from msgspec import Meta
+
+from perdure.agent.drive.tools.bench import Bench
+from perdure.agent.drive.tools.command import CommandTool
+from perdure.agent.drive.tools.files import file_tools
+from perdure.agent.drive.tools.function import tool
+from perdure.agent.drive.tools.port import Tool
+from perdure.agent.drive.tools.server_line import HttpServer, StdioServer
+from perdure.agent.drive.tools.servers import ToolServer
+from perdure.agent.drive.tools.workspace import Workspace
+from perdure.base.errors import UsageError
+from perdure.records.alone import Asked
+from perdure.records.tools import Effect
+
+_ADDRESSES = ("http://", "https://")
+_KEY_MARK = "#key-env="
+
+
+@tool(effect=Effect.SPAWN, subject="task")
+def hand_down(
+    task: Annotated[str, Meta(description="What is to be done, in full.", min_length=1)],
+) -> str:
+    """Hand a piece of the work to an agent of its own, which works in the same place.
+
+    It knows nothing of what was said here. Its report comes when it has ended.
+    """
+    raise NotImplementedError(task)
+
+
+async def furnished(asked: Asked, room: Workspace, opened: AsyncExitStack) -> Bench:
+    """Lay out the tools that are asked for; what has to be closed is closed with `opened`.
+
+    Raises:
+        UsageError: a server's line cannot be read, or two tools have one name.
+        ServerError: a server is not there.
+        NoSandboxError: commands cannot be confined, and nobody said that they need not be.
+
+    """
+    wanted = asked.tools
+    files = file_tools(room)
+    reads = [one for one in files if one.traits.may.effect is Effect.READ]
+    tools: list[Tool] = [*(files if asked.policy.writes else reads)]
+    if wanted.commands and asked.policy.writes:
+        tools.append(CommandTool(room, egress=asked.policy.egress, unsandboxed=wanted.unsandboxed))
+    for name, line in wanted.servers.items():
+        server = ToolServer(_server(name, line), room, trusts_annotations=name in wanted.trusted)
+        opened.push_async_callback(server.close)
+        tools += await server.open()
+    if wanted.hands_down:
+        tools.append(hand_down)
+    return Bench(tools, place=asked.place)
+
+
+def _server(name: str, line: str) -> StdioServer | HttpServer:
+    if line.startswith(_ADDRESSES):
+        url, _, key_env = line.partition(_KEY_MARK)
+        return HttpServer(name=name, url=url, key_env=key_env)
+    try:
+        command = tuple(shlex.split(line))
+    except ValueError as error:
+        raise UsageError(f"The command of the tool server {name!r}: {error}.") from error
+    if not command:
+        raise UsageError(
+            f"The tool server {name!r} has neither a command nor an address.",
+            remedy="Write --server NAME=COMMAND or --server NAME=https://…",
+        )
+    return StdioServer(name=name, command=command)

@@ -13,10 +13,10 @@ from tests.support.town import OwnParts, Ran, run_in_memory, town
 
 from perdure.agent.drive.ports import Model, ModelFailedError
 from perdure.agent.in_tick import JobModel
-from perdure.inference.asking import OnIncrement
 from perdure.inference.http import HttpProvider, HttpSettings
 from perdure.inference.provider import Provider
 from perdure.inference.retry import RETRIED
+from perdure.inference.telling import OnIncrement
 from perdure.records.events import AnswerGiven, Cost, Event, Turn
 from perdure.records.increment import Asked, Increment, Said
 from perdure.records.outcome import Outcome, TurnDone, TurnFailed, TurnFailureCause

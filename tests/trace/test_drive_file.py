@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import struct
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -31,16 +32,18 @@ def written(folder: Path, turns: int = 2) -> Path:
 def test_its_chain_is_what_the_page_on_the_format_says(tmp_path: Path) -> None:
     """The hashes follow from the stored bytes with nothing but SHA-256 and the page's words."""
     connection = apsw.Connection(str(written(tmp_path)), flags=apsw.SQLITE_OPEN_READONLY)
-    ((asked,),) = connection.execute("SELECT payload FROM asked").fetchall()
-    assert isinstance(asked, bytes)
+    rows: list[Any] = connection.execute("SELECT payload FROM asked").fetchall()
+    asked = rows[0][0]
     chain = hashlib.sha256(b"perdure-drive-1\0" + hashlib.sha256(asked).digest()).digest()
-    for seq, run, kind, payload, stored in connection.execute("SELECT * FROM lines ORDER BY seq"):
+    lines: list[Any] = connection.execute("SELECT * FROM lines ORDER BY seq").fetchall()
+    for seq, run, kind, payload, stored in lines:
         prefix = struct.pack(">qII", seq, len(run.encode()), len(kind.encode()))
         framed = chain + prefix + run.encode() + kind.encode() + payload
         chain = hashlib.sha256(framed).digest()
         assert chain == stored
     assert connection.execute("SELECT chain FROM head").fetchall() == [(chain,)]
-    for name, data in connection.execute("SELECT * FROM blobs"):
+    blobs: list[Any] = connection.execute("SELECT sha256, bytes FROM blobs").fetchall()
+    for name, data in blobs:
         assert hashlib.sha256(data).digest() == name
     assert connection.pragma("application_id") == DRIVE.application_id
     connection.close()

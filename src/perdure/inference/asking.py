@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 
 from perdure.inference.provider import Provider, Streaming
 from perdure.inference.running_clock import RunningClock
-from perdure.records.increment import Asked, Increment, Said
+from perdure.inference.telling import OnIncrement, tell_whole
 from perdure.records.request import (
     ChatRequest,
     EmbedRequest,
@@ -17,7 +17,6 @@ from perdure.records.request import (
 )
 
 Outcome = Reply | Vectors | Failure
-OnIncrement = Callable[[Increment], None]
 
 # A provider keeps its own deadline; one that does not is cut off this much later.
 _GRACE_S = 1.0
@@ -52,10 +51,6 @@ async def _told(
 ) -> Reply | Failure:
     if isinstance(provider, Streaming):
         return await provider.stream(request, timeout_s, on_increment)
-    reply = await provider.chat(request, timeout_s)
-    if isinstance(reply, Reply):
-        if reply.text:
-            on_increment(Said(text=reply.text))
-        for index, call in enumerate(reply.calls):
-            on_increment(Asked(index=index, call=call))
-    return reply
+    outcome = await provider.chat(request, timeout_s)
+    tell_whole(outcome, on_increment)
+    return outcome

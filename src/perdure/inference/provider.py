@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
-from perdure.records.increment import Increment
+from perdure.inference.telling import OnIncrement
 from perdure.records.request import ChatRequest, EmbedRequest, Failure, Reply, Vectors
 
 
@@ -52,7 +51,7 @@ class Streaming(Protocol):
     """A provider that can tell a reply while it is being said."""
 
     async def stream(
-        self, request: ChatRequest, timeout_s: float, on_increment: Callable[[Increment], None]
+        self, request: ChatRequest, timeout_s: float, on_increment: OnIncrement
     ) -> Reply | Failure:
         """Make one attempt like `chat`, and tell it piece by piece.
 

@@ -8,12 +8,16 @@ cause, or one of these after a `Delay`; `HANG` never comes back at all.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Final, TypeAlias
 
 from perdure.base.clock import Clock, SystemClock
 from perdure.base.errors import InternalError
+from perdure.inference.telling import OnIncrement
+from perdure.records.increment import Asked
+from perdure.records.increment import Said as SaidPiece
 from perdure.records.record import Record
 from perdure.records.request import (
     ChatRequest,
@@ -28,6 +32,8 @@ from perdure.records.tools import ToolCall
 from perdure.records.usage import Usage
 
 SERVED: Final = "scripted"
+
+_WORDS = re.compile(r"\S+\s*|\s+")
 
 
 class _Hang(Enum):
@@ -112,6 +118,24 @@ class ScriptedProvider:
                 return Failure(cause=FailureCause.TIMEOUT)
             step = step.then
         return self._say(step, request)
+
+    async def stream(
+        self, request: ChatRequest, timeout_s: float, on_increment: OnIncrement
+    ) -> Reply | Failure:
+        """Play the next step, told word by word, and then call by call.
+
+        Raises:
+            InternalError: the script has no step left for this call.
+
+        """
+        outcome = await self.chat(request, timeout_s)
+        if isinstance(outcome, Reply):
+            for word in _WORDS.findall(outcome.text):
+                on_increment(SaidPiece(text=word))
+                await asyncio.sleep(0)
+            for index, call in enumerate(outcome.calls):
+                on_increment(Asked(index=index, call=call))
+        return outcome
 
     async def embed(self, request: EmbedRequest, timeout_s: float) -> Vectors | Failure:  # noqa: ARG002
         """Give what the function for embeddings gives."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from perdure.agent.drive.ports import ModelFailedError
-from perdure.inference.asking import OnIncrement, ask_once
+from perdure.inference.asking import ask_once
 from perdure.inference.provider import Provider
 from perdure.inference.retry import RETRIED
 from perdure.inference.running_clock import RunningClock
+from perdure.inference.telling import OnIncrement
 from perdure.records.request import ChatRequest, Failure, Reply
 
 

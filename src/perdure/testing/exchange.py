@@ -66,6 +66,22 @@ class Exchange:
         """Send a whole, correctly framed JSON reply; `headers` are sent beside the usual ones."""
         await self.send(framed(body, status=status, headers=headers))
 
+    async def stream(self, parts: Iterable[bytes]) -> None:
+        """Send a whole, correctly framed stream of events, each of the parts in a chunk."""
+        await self.begin_stream()
+        for part in parts:
+            await self.send_chunk(part)
+        await self.send(b"0\r\n\r\n")
+
+    async def begin_stream(self) -> None:
+        """Send the head of a stream of events."""
+        kind = [("content-type", "text/event-stream"), ("transfer-encoding", "chunked")]
+        await self.send(head(200, kind))
+
+    async def send_chunk(self, part: bytes) -> None:
+        """Send some bytes of a stream."""
+        await self.send(b"%x\r\n%s\r\n" % (len(part), part))
+
     async def pause(self, seconds: float) -> None:
         """Wait, but no longer than the client does."""
         until = _CLOCK.now_s() + seconds

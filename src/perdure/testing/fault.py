@@ -10,7 +10,7 @@ from perdure.testing.exchange import Exchange
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A named way to misbehave. `group` is `status`, `transport` or `content`."""
+    """A named way to misbehave: of one `group` (`status`, `transport`, `content`, `stream`)."""
 
     name: str
     group: str

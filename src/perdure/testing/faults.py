@@ -1,7 +1,8 @@
 """Every way in which the test server can misbehave, by name.
 
-`FAULTS` holds the faults of an exchange, on an endpoint that can be reached; `ENDPOINT_FAULTS`
-names the ways in which an endpoint cannot (`MisbehavingServer.endpoint` gives an address for each).
+`FAULTS` holds the faults of an exchange, on an endpoint that can be reached, `STREAM_FAULTS` those
+of a reply that comes in pieces; `ENDPOINT_FAULTS` names the ways in which an endpoint cannot be
+reached (`MisbehavingServer.endpoint` gives an address for each).
 """
 
 from __future__ import annotations
@@ -9,8 +10,11 @@ from __future__ import annotations
 from perdure.testing.fault import Fault
 from perdure.testing.faults_content import CONTENT_FAULTS
 from perdure.testing.faults_status import STATUS_FAULTS
+from perdure.testing.faults_stream import STREAM_FAULTS
 from perdure.testing.faults_transport import TRANSPORT_FAULTS
 from perdure.testing.faults_usage import USAGE_FAULTS
+
+__all__ = ["ENDPOINT_FAULTS", "FAULTS", "STREAM_FAULTS"]
 
 FAULTS: dict[str, Fault] = {
     fault.name: fault

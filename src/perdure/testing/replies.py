@@ -12,6 +12,7 @@ import msgspec
 from perdure.records.tools import ToolCall
 
 DIMENSIONS = 8
+_PIECE = 7
 _CREATED = 1_764_000_000
 
 
@@ -109,6 +110,43 @@ def models_tree(models: tuple[str, ...]) -> Any:
     return {"object": "list", "data": entries}
 
 
+def chat_events(tree: dict[str, Any], *, with_usage: bool = True) -> list[dict[str, Any]]:
+    """Take a chat completion apart into the chunks in which it would be streamed."""
+    (choice,) = tree["choices"]
+    message = choice["message"]
+    base = {key: tree[key] for key in ("id", "created", "model", "service_tier")}
+    base["object"] = "chat.completion.chunk"
+    deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
+    deltas += [{"content": piece} for piece in _pieces(message["content"] or "")]
+    for index, call in enumerate(message.get("tool_calls", ())):
+        function = {**call["function"], "arguments": ""}
+        deltas.append({"tool_calls": [{**call, "index": index, "function": function}]})
+        deltas += [
+            {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
+            for piece in _pieces(call["function"]["arguments"])
+        ]
+    chunks = [
+        {**base, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+        for delta in deltas
+    ]
+    chunks[0]["choices"][0]["logprobs"] = choice["logprobs"]
+    end = {"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}
+    chunks.append({**base, "choices": [end]})
+    if with_usage and "usage" in tree:
+        chunks.append({**base, "choices": [], "usage": tree["usage"]})
+    return chunks
+
+
+def event(data: bytes) -> bytes:
+    """Write one server-sent event."""
+    return b"data: " + data + b"\n\n"
+
+
+def to_stream(chunks: Sequence[dict[str, Any]]) -> list[bytes]:
+    """Write chunks as server-sent events, and the one that says that there are no more."""
+    return [*(event(to_bytes(chunk)) for chunk in chunks), event(b"[DONE]")]
+
+
 def to_bytes(tree: Any) -> bytes:
     """Encode a tree as JSON."""
     return msgspec.json.encode(tree)
@@ -122,6 +160,10 @@ def _messages(request: Any) -> list[Any]:
 def _tokens(message: Any) -> int:
     content = message.get("content") if isinstance(message, dict) else None
     return 4 + (_count(content) if isinstance(content, str) else 0)
+
+
+def _pieces(text: str) -> list[str]:
+    return [text[at : at + _PIECE] for at in range(0, len(text), _PIECE)]
 
 
 def _count(text: str) -> int:

@@ -7,8 +7,9 @@ It runs in a thread of its own, so that any test can use it::
         ...                     # point a provider at server.base_url
     assert server.calls == 4    # two of three calls needed a second attempt
 
-Faults are named in `perdure.testing.faults.FAULTS`. Without one, a call gets a well-formed reply
-with the asked model's name and its usage. The server keeps every key it sees: give it no real one.
+Faults are named in `perdure.testing.FAULTS` and `STREAM_FAULTS`. Without one, a call gets a
+well-formed reply with the asked model's name and its usage, as a stream if it asked for one. The
+server keeps every key it sees: give it no real one.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from perdure.base.clock import SystemClock
 from perdure.records.tools import ToolCall
 from perdure.testing import replies
 from perdure.testing.exchange import Exchange, SeenRequest
-from perdure.testing.faults import ENDPOINT_FAULTS, FAULTS
+from perdure.testing.faults import ENDPOINT_FAULTS, FAULTS, STREAM_FAULTS
 
 # What the model says to a parsed request: a text, or the tools that it asks for.
 Responder = Callable[[dict[str, Any]], str | tuple[ToolCall, ...]]
@@ -35,6 +36,7 @@ Faults = Mapping[int, str] | Callable[[SeenRequest], str | None] | str
 _CLOCK = SystemClock()
 _STREAM_LIMIT = 1 << 26
 _STALL_FILLERS = 4
+_OK = 200
 _TLS_HANDSHAKE = b"\x16"
 
 
@@ -181,10 +183,12 @@ class MisbehavingServer:
         status, tree = self._answer(seen)
         exchange = Exchange(seen, replies.to_bytes(tree), reader, writer)
         exchange.hang_s = self._hang_s
-        if fault is None:
-            await exchange.reply(exchange.good_body, status=status)
+        if fault is not None:
+            await (FAULTS.get(fault) or STREAM_FAULTS[fault]).play(exchange)
+        elif status == _OK and (chunks := _streamed(seen, tree)):
+            await exchange.stream(replies.to_stream(chunks))
         else:
-            await FAULTS[fault].play(exchange)
+            await exchange.reply(exchange.good_body, status=status)
 
     def _see(self, method: str, path: str, headers: dict[str, str], body: bytes) -> SeenRequest:
         scheme, _, key = headers.pop("authorization", "").partition(" ")
@@ -228,6 +232,15 @@ class MisbehavingServer:
         said = self.responder(seen.body)
         text, calls = (said, ()) if isinstance(said, str) else ("", said)
         return 200, replies.chat_tree(text, model, seen.body, seen.index, calls)
+
+
+def _streamed(seen: SeenRequest, tree: Any) -> list[dict[str, Any]]:
+    """Give the chunks of a reply, if it was asked for as a stream."""
+    body = seen.body
+    if not isinstance(body, dict) or not body.get("stream") or "choices" not in tree:
+        return []
+    options = body.get("stream_options") or {}
+    return replies.chat_events(tree, with_usage=bool(options.get("include_usage")))
 
 
 def _texts(body: dict[str, Any]) -> list[str]:

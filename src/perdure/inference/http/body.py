@@ -16,7 +16,9 @@ TOP_LOGPROBS = 20
 _encoder = msgspec.json.Encoder()
 
 
-def chat_body(request: ChatRequest, model: str, settings: HttpSettings) -> bytes:
+def chat_body(
+    request: ChatRequest, model: str, settings: HttpSettings, *, streamed: bool = False
+) -> bytes:
     """Encode a chat request. The facts of a request never leave this machine."""
     fields: dict[str, Any] = {
         "model": model,
@@ -29,6 +31,8 @@ def chat_body(request: ChatRequest, model: str, settings: HttpSettings) -> bytes
         fields |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
     if request.tools:
         fields["tools"] = [tool_fields(spec) for spec in request.tools]
+    if streamed:
+        fields |= {"stream": True, "stream_options": {"include_usage": True}}
     for name in settings.omit:
         fields.pop(name, None)
     return _encoder.encode(fields)

@@ -46,6 +46,18 @@ class Key:
                 text = text.replace(form, _BLANK)
         return text
 
+    def begun_in(self, text: str) -> int:
+        """Say how many characters at the end of a text may be the beginning of the key."""
+        return max(
+            (
+                size
+                for form in self._forms
+                for size in range(1, len(form))
+                if text.endswith(form[:size])
+            ),
+            default=0,
+        )
+
 
 def load_key(environment: Mapping[str, str], *, key_env: str, key_file: str) -> Key:
     """Read the key from the named environment variable, else from the file, else have none.

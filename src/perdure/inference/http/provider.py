@@ -11,11 +11,20 @@ from perdure.inference.http.billing import Billing
 from perdure.inference.http.body import chat_body, embed_body
 from perdure.inference.http.key import load_key
 from perdure.inference.http.preflight import verdict
-from perdure.inference.http.reply import asked_by, billed, read_chat, read_embeddings
+from perdure.inference.http.reply import (
+    asked_by,
+    billed,
+    billed_for,
+    read_chat,
+    read_chat_tree,
+    read_embeddings,
+)
 from perdure.inference.http.retry_after import parse_retry_after
 from perdure.inference.http.settings import HttpSettings, require_usable
 from perdure.inference.http.status import cause_of_status
+from perdure.inference.http.streamed import StreamedChat, joined
 from perdure.inference.http.transport import Answer, Transport
+from perdure.inference.telling import OnIncrement, tell_whole
 from perdure.records.request import ChatRequest, EmbedRequest, Failure, Reply, Vectors
 from perdure.records.scenario import ModelPin
 
@@ -92,6 +101,32 @@ class HttpProvider:
         """Make one attempt at a reply, within `timeout_s` seconds."""
         body = chat_body(request, self._pin.model, self._settings)
         answer = await self._transport.post("/chat/completions", body, timeout_s)
+        return self._read(request, answer)
+
+    async def stream(
+        self, request: ChatRequest, timeout_s: float, on_increment: OnIncrement
+    ) -> Reply | Failure:
+        """Make one attempt like `chat`, and tell the reply piece by piece.
+
+        An endpoint that answers in one piece is told in one piece.
+        """
+        body = chat_body(request, self._pin.model, self._settings, streamed=True)
+        asked = asked_by(request)
+        chat = StreamedChat(
+            on_increment, asked=asked, key=self._key, bytes_max=self._settings.reply_bytes_max
+        )
+        answer = await self._transport.stream("/chat/completions", body, timeout_s, chat)
+        if isinstance(answer, Answer):
+            outcome = self._read(request, answer)
+            tell_whole(outcome, on_increment)
+            return outcome
+        tree = chat.end() if answer is None else answer
+        if isinstance(tree, Failure):
+            return billed_for(tree, chat.usage)
+        outcome = read_chat_tree(joined(tree), self._pin, self._key, self._billing, asked)
+        return billed_for(outcome, chat.usage) if isinstance(outcome, Failure) else outcome
+
+    def _read(self, request: ChatRequest, answer: Answer | Failure) -> Reply | Failure:
         if isinstance(answer, Failure):
             return answer
         if answer.status not in _SUCCESSES:

@@ -150,8 +150,20 @@ def read_chat(
     that it calls some and names none, has not answered.
     """
     chat: _Chat | None = _chat.decode(body)
-    if chat is None:
+    return _BAD if chat is None else _read(chat, pin, key, billing, asked)
+
+
+def read_chat_tree(
+    tree: Any, pin: ModelPin, key: Key, billing: Billing = _PLAINLY, asked: Asked = PLAIN
+) -> Reply | Failure:
+    """Read a chat completion whose body came in pieces and was put together."""
+    try:
+        return _read(msgspec.convert(tree, _Chat), pin, key, billing, asked)
+    except msgspec.ValidationError:
         return _BAD
+
+
+def _read(chat: _Chat, pin: ModelPin, key: Key, billing: Billing, asked: Asked) -> Reply | Failure:
     choice = _only_choice(chat)
     if isinstance(choice, Failure):
         return choice
@@ -235,9 +247,14 @@ def billed(failure: Failure, body: bytes, *, has_output: bool) -> Failure:
     Nothing used is nothing reported: a failure says it that was never counted.
     """
     reported: _Billed | None = _billed.decode(body)
-    if reported is None:
-        return failure
-    usage, impossible = normalise_usage(reported.usage, has_output=has_output)
+    return (
+        failure if reported is None else billed_for(failure, reported.usage, has_output=has_output)
+    )
+
+
+def billed_for(failure: Failure, reported: Any, *, has_output: bool = True) -> Failure:
+    """Put a reported usage on a failure, as `billed` does."""
+    usage, impossible = normalise_usage(reported, has_output=has_output)
     if usage == Usage():
         return failure
     return msgspec.structs.replace(failure, usage=usage, usage_impossible=impossible)
@@ -266,10 +283,13 @@ def _said(choice: _Choice, asked: Asked, key: Key) -> _Spoken | None:
 
 def _calls(message: _Message, asked: Asked, key: Key) -> tuple[ToolCall, ...] | None:
     """Read the calls of a message; None if they cannot be read."""
-    if message.tool_calls is None:
-        return ()
+    return () if message.tool_calls is None else read_calls_of(message.tool_calls, asked, key)
+
+
+def read_calls_of(given: Any, asked: Asked, key: Key) -> tuple[ToolCall, ...] | None:
+    """Read a list of calls as endpoints write them; None if it cannot be read."""
     try:
-        called = msgspec.convert(message.tool_calls, list[Called])
+        called = msgspec.convert(given, list[Called])
     except msgspec.ValidationError:
         return None
     return read_calls(called, asked.ids, key)

@@ -15,7 +15,8 @@ class HttpSettings(Record):
     variable `key_env`, or the content of `key_file`; with neither, no key is sent. `omit` names
     request fields the endpoint does not accept, such as `seed` or `temperature`; `tokens_field` is
     its name for the token limit. With `reuse_connections` off, every call opens a connection of
-    its own, so that no reply on it can belong to another call.
+    its own, so that no reply on it can belong to another call. A stream that says nothing for
+    `idle_s` seconds, not even that it is alive, is given up.
     """
 
     base_url: str
@@ -27,6 +28,7 @@ class HttpSettings(Record):
     check_s: float = 15.0
     reply_bytes_max: int = 8 * 1024 * 1024
     reuse_connections: bool = True
+    idle_s: float = 60.0
 
 
 def require_usable(base_url: str) -> str:

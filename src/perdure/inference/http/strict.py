@@ -16,7 +16,7 @@ from perdure.base.text import storable
 T = TypeVar("T")
 
 
-class _NotStrictError(ValueError):
+class NotStrictError(ValueError):
     """The text is not strict JSON."""
 
 
@@ -42,25 +42,37 @@ class StrictDecoder:
 
     def _slowly(self, body: bytes) -> Any:
         try:
-            tree = json.loads(
-                body.decode("utf-8"),
-                object_pairs_hook=_object_without_doubles,
-                parse_constant=_refuse,
-            )
-            return msgspec.convert(_cleaned(tree), self._type)
+            return msgspec.convert(_cleaned(strict_tree(body)), self._type)
         except (ValueError, RecursionError):
-            return None  # ValueError covers bad UTF-8, bad JSON, doubles, and wrong types
+            return None  # ValueError covers what is not strict, and wrong types
+
+
+def strict_tree(body: bytes) -> Any:
+    """Decode strict JSON into builtins. Its texts may hold lone surrogates.
+
+    Raises:
+        NotStrictError: it is not strict JSON.
+
+    """
+    try:
+        return json.loads(
+            body.decode("utf-8"),
+            object_pairs_hook=_object_without_doubles,
+            parse_constant=_refuse,
+        )
+    except (ValueError, RecursionError) as error:  # bad UTF-8, bad JSON, doubles
+        raise NotStrictError(str(error)) from error
 
 
 def _object_without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     tree = dict(pairs)
     if len(tree) != len(pairs):
-        raise _NotStrictError("a key occurs twice")
+        raise NotStrictError("a key occurs twice")
     return tree
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise _NotStrictError(f"{constant} is not a number")
+    raise NotStrictError(f"{constant} is not a number")
 
 
 def _cleaned(tree: Any) -> Any:

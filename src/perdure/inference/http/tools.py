@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -14,12 +15,13 @@ from perdure.records.tools import ToolCall, ToolSpec
 
 FUNCTION = "function"
 NO_ARGUMENTS = "{}"
+# Far more than any model asks for in one reply.
+CALLS_MAX = 1_024
 
 _NO_PARAMETERS: dict[str, Any] = {"type": "object", "properties": {}}
 # The longest id and name that endpoints take back.
 _ID_CHARACTERS_MAX = 40
 _NAME_CHARACTERS_MAX = 200
-_encoder = msgspec.json.Encoder(order="deterministic")
 
 
 class Function(msgspec.Struct):
@@ -71,11 +73,13 @@ def ids_in(messages: Sequence[Message]) -> frozenset[str]:
 def read_calls(
     calls: Sequence[Called], taken: Collection[str], key: Key
 ) -> tuple[ToolCall, ...] | None:
-    """Read calls in their order; None if one of them is none of a function with a name.
+    """Read calls in their order; None if one is none of a function with a name, or if too many.
 
     No two calls of a conversation have one id: a call that has none, or one that is `taken`, gets
     one that follows from how many ids there are.
     """
+    if len(calls) > CALLS_MAX:
+        return None
     read: list[ToolCall] = []
     ids = set(taken)
     for call in calls:
@@ -91,6 +95,11 @@ def read_calls(
     return tuple(read)
 
 
+def whole_arguments(given: dict[str, Any]) -> str:
+    """Write arguments that came as an object as the text that they should have been."""
+    return json.dumps(given, sort_keys=True, separators=(",", ":"))
+
+
 def _call_fields(call: ToolCall) -> dict[str, Any]:
     function = {"name": call.name, "arguments": call.arguments}
     return {"id": call.id, "type": FUNCTION, "function": function}
@@ -98,7 +107,7 @@ def _call_fields(call: ToolCall) -> dict[str, Any]:
 
 def _arguments(given: str | dict[str, Any] | None, key: Key) -> str:
     if isinstance(given, dict):
-        given = _encoder.encode(given).decode()
+        given = whole_arguments(given)
     text = key.scrub(storable(given or ""))
     return text if text.strip() else NO_ARGUMENTS
 

@@ -14,6 +14,7 @@ import ipaddress
 import threading
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Protocol
 from urllib.parse import urlsplit
 
 import msgspec
@@ -35,6 +36,7 @@ _QUIET_S = 0.1
 _UNSEEN_MAX_S = 1.0
 _FIRST_ERROR = 300
 _USER_AGENT = "perdure"
+_EVENTS = "text/event-stream"
 # How the client marks an error that came before the request was sent.
 _BEFORE_SENDING = "client error (Connect)"
 
@@ -45,6 +47,14 @@ class Answer(msgspec.Struct, frozen=True):
     status: int
     retry_after: str | None
     body: bytes
+
+
+class Taker(Protocol):
+    """Who takes the bytes of a stream in while they come."""
+
+    def feed(self, chunk: bytes) -> bool:
+        """Take bytes in. True when nothing more is needed."""
+        ...
 
 
 class Transport:
@@ -58,6 +68,8 @@ class Transport:
         self._urls: dict[str, str] = {}
         self._bytes_max = settings.reply_bytes_max
         self._clock = RunningClock()
+        # A clock of its own: a task has one wait at a time on each.
+        self._idle = RunningClock()
         self._skipped_s = 0.0
         self.bytes_read = 0
 
@@ -106,12 +118,27 @@ class Transport:
     async def post(self, path: str, body: bytes, timeout_s: float) -> Answer | Failure:
         """Send a JSON body and read the reply, within `timeout_s` seconds."""
         url = self._url(path)
-        return await self._exchange(lambda client: client.post(url).body_bytes(body), timeout_s)
+        return _whole(
+            await self._exchange(lambda client: client.post(url).body_bytes(body), timeout_s)
+        )
+
+    async def stream(
+        self, path: str, body: bytes, timeout_s: float, taker: Taker
+    ) -> Answer | Failure | None:
+        """Send a JSON body and have the reply taken in while it comes, within `timeout_s` seconds.
+
+        None when it was: to its own end, or as far as was needed. An endpoint that answers in one
+        piece, or with an error, gives an answer like any other.
+        """
+        url = self._url(path)
+        return await self._exchange(
+            lambda client: client.post(url).body_bytes(body), timeout_s, taker
+        )
 
     async def get(self, path: str, timeout_s: float) -> Answer | Failure:
         """Ask for a resource and read it, within `timeout_s` seconds."""
         url = self._url(path)
-        return await self._exchange(lambda client: client.get(url), timeout_s)
+        return _whole(await self._exchange(lambda client: client.get(url), timeout_s))
 
     def _trusted(self) -> Client:
         """Give the client; a new one if connections of the old may have been closed unseen.
@@ -132,13 +159,16 @@ class Transport:
         return url
 
     async def _exchange(
-        self, build: Callable[[Client], RequestBuilder], timeout_s: float
-    ) -> Answer | Failure:
+        self,
+        build: Callable[[Client], RequestBuilder],
+        timeout_s: float,
+        taker: Taker | None = None,
+    ) -> Answer | Failure | None:
         begun_s = now_s = self._clock.now_s()
         while True:
             tried_s = now_s
             try:
-                once = self._once(build(self._trusted()))
+                once = self._once(build(self._trusted()), taker)
                 return await self._clock.within(timeout_s - (now_s - begun_s), once)
             except PyreqwestError as error:
                 now_s = self._clock.now_s()
@@ -150,9 +180,25 @@ class Transport:
             except TimeoutError:
                 return Failure(cause=FailureCause.TIMEOUT)
 
-    async def _once(self, builder: RequestBuilder) -> Answer | Failure:
+    async def _once(self, builder: RequestBuilder, taker: Taker | None) -> Answer | Failure | None:
+        if taker is not None:
+            # Else the client waits for as much as it buffers before it gives anything.
+            builder = builder.streamed_read_buffer_limit(0)
         async with builder.build_streamed() as response:
+            if taker is not None and response.status < _FIRST_ERROR and _is_stream(response):
+                await self._take_in(response, taker)
+                return None
             return await self._read(response, response.status)
+
+    async def _take_in(self, response: Response, taker: Taker) -> None:
+        reader = response.body_reader
+        while True:
+            chunk = await self._idle.within(self._settings.idle_s, reader.read_chunk())
+            if chunk is None:
+                return
+            self.bytes_read += len(chunk)
+            if taker.feed(bytes(chunk)):
+                return
 
     async def _read(self, response: Response, status: int) -> Answer | Failure:
         encoding = response.get_header("content-encoding")
@@ -188,6 +234,18 @@ class Transport:
     def _is_too_long(self, response: Response) -> bool:
         length = response.get_header("content-length")
         return length is not None and length.isdigit() and int(length) > self._bytes_max
+
+
+def _whole(answer: Answer | Failure | None) -> Answer | Failure:
+    assert answer is not None, "without somebody to take it in, a reply comes whole"
+    return answer
+
+
+def _is_stream(response: Response) -> bool:
+    """Say whether a body comes in events. One that is encoded is left to be refused."""
+    kind = (response.get_header("content-type") or "").partition(";")[0]
+    encoding = (response.get_header("content-encoding") or "identity").strip().lower()
+    return kind.strip().lower() == _EVENTS and encoding in {"", "identity"}
 
 
 @functools.cache

@@ -326,7 +326,7 @@ Break = Callable[[pytest.MonkeyPatch], None]
 
 
 def _closes_twice(patch: pytest.MonkeyPatch) -> None:
-    sound = drive_room.freeze
+    sound = charter_room.freeze
 
     async def twice(*given: Any) -> None:
         await sound(*given)

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from perdure.analysis.cells import WorldWaves
 from perdure.analysis.divergence import NONE, Divergence, Shuffler
 from perdure.analysis.opinions import Chances, WorldOpinions
@@ -89,6 +87,8 @@ def of_answers(
     shuffler: Shuffler,
 ) -> Iterable[Polarization]:
     """Compare the communities' answers to a question, at every wave that was reached."""
+    import numpy as np  # noqa: PLC0415 - heavy
+
     codes = {choice: code for code, choice in enumerate(choices)}
     at = []
     for tick in sorted({tick for one in worlds for tick in one.waves}):

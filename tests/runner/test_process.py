@@ -22,7 +22,7 @@ from tests.support.gate import gate, has_taken
 from perdure import runner
 from perdure.base.errors import MovedError
 from perdure.population import load_study
-from perdure.study import Overrides
+from perdure.study.overrides import Overrides
 from perdure.testing import MisbehavingServer
 from perdure.trace.lock import read_holder
 from perdure.trace.stop_request import is_asked_to_stop

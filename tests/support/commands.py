@@ -16,7 +16,7 @@ from typing import Any
 
 _PROGRAM = """\
 import contextlib, io, json, sys
-import perdure.closure
+import perdure.closure.fingerprint
 asked = json.loads(sys.stdin.read())
 from perdure.cli.entry import execute
 if asked["python"]:

@@ -18,6 +18,7 @@ from perdure.base.chance import Stream
 from perdure.records.record import Record
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 RELABELLINGS = 199

@@ -16,6 +16,7 @@ from perdure.records.events import BeliefsHeld, Event, StimulusPublished, TickCl
 from perdure.records.record import Record
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 STEPS_MAX = 3

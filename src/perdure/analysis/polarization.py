@@ -16,6 +16,7 @@ from perdure.analysis.replicates import Between, Sample, SeedWorld, between, wit
 from perdure.records.record import Record
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 FIGURES = ("divergence", "chance", "excess")

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from enum import StrEnum
 
 from perdure.closure.normal import normal_hash, normal_text
-from perdure.closure.reached import reached
 from perdure.closure.source import SourceError, parse
 from perdure.records.fingerprint import Code, Fingerprint
 from perdure.records.record import Record
@@ -86,7 +85,12 @@ def _moved(then: Fingerprint, now: Fingerprint) -> frozenset[str]:
     """
     old, new = then.engine | then.transport, now.engine | now.transport
     moved = frozenset(name for name in old | new if old.get(name) != new.get(name))
-    return moved & (reached(then) | reached(now)) if moved else moved
+    if not moved:
+        return moved
+    # Heavy, and a worker, which only tells whether one text is as another, compares no runs.
+    from perdure.closure.reached import reached  # noqa: PLC0415
+
+    return moved & (reached(then) | reached(now))
 
 
 def _engine(

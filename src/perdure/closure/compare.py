@@ -81,7 +81,8 @@ def compare(then: Fingerprint, now: Fingerprint) -> Differences:
 def _moved(then: Fingerprint, now: Fingerprint) -> frozenset[str]:
     """Name the modules of ours whose text moved and that a run reaches, then or now.
 
-    What a run reaches takes half a second to find, and is asked only if some text moved.
+    What a run reaches takes half a second to find, and is asked only if some text moved; what it
+    reached then, only of a text that it does not reach now.
     """
     old, new = then.engine | then.transport, now.engine | now.transport
     moved = frozenset(name for name in old | new if old.get(name) != new.get(name))
@@ -90,7 +91,8 @@ def _moved(then: Fingerprint, now: Fingerprint) -> frozenset[str]:
     # Heavy, and a worker, which only tells whether one text is as another, compares no runs.
     from perdure.closure.reached import reached  # noqa: PLC0415
 
-    return moved & (reached(then) | reached(now))
+    here = moved & reached(now)
+    return here if here == moved else here | (moved & reached(then))
 
 
 def _engine(

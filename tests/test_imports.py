@@ -74,3 +74,16 @@ def test_the_help_page_loads_no_store_and_no_model() -> None:
     )
     unwanted = HEAVY - {"msgspec", "rich", "typer", "yaml"}
     assert not after(statement) & unwanted
+
+
+def test_a_worker_loads_nothing_that_reads_a_study_or_computes_a_figure() -> None:
+    """It is started for every few worlds, and again for each that ends one."""
+    loaded = after("import perdure.runner.workplace")
+    assert {"apsw", "msgspec"} <= loaded
+    assert not loaded & (HEAVY - {"apsw", "msgspec"})
+
+
+def test_what_reads_a_run_loads_no_arrays_before_it_computes_with_them() -> None:
+    """`status`, `verify` and `show` say what is on record."""
+    loaded = after("import perdure.cli.cost_view, perdure.cli.show_figure, perdure.analysis.report")
+    assert not loaded & {"numpy", "pandas", "pyarrow"}

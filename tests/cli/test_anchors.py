@@ -15,9 +15,8 @@ from perdure.base.errors import EXIT_DONE, EXIT_INVALID_STUDY, EXIT_STORAGE, EXI
 from perdure.elicitation.anchor_check import anchor_problems
 from perdure.inference.local import check_vectors
 from perdure.records.anchors import AnchorCheck
-from perdure.study import load
 from perdure.study.anchor_receipts import receipt_of
-from perdure.study.load import examine
+from perdure.study.load import examine, load
 from perdure.study.read_anchors import load_anchors
 from perdure.testing import MisbehavingServer
 

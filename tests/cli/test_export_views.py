@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from tests.support.commands import commands
-from tests.support.figure_runs import ANCHORS
+from tests.support.figure_runs import ANCHORS, record
 from tests.support.sample_study import PEOPLE, SAMPLE
 from tests.support.whole_record import record_whole
 
 from perdure.base.errors import EXIT_DONE, EXIT_USAGE
+from perdure.cli.entry import execute
 from perdure.records.events import KIND_OF
 from perdure.trace.forced import marks
 from perdure.trace.open_record import open_record
@@ -21,7 +24,6 @@ from perdure.trace.reader import RunReader
 from .conftest import write_study
 from .test_lost_journal import lose
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 VIEWS = (
     ("report",),
     ("report", "--format", "html"),
@@ -38,22 +40,20 @@ VIEWS = (
 KINDS = sorted(KIND_OF.values())
 
 
+def done(*arguments: object) -> None:
+    """Call the command line, and let nothing of what it says be seen."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        assert execute([str(one) for one in arguments]) == EXIT_DONE
+
+
 def vote(folder: Path) -> Path:
     """Run the example on a vote, which holds an outcome out."""
-    run = folder / "run"
-    study = EXAMPLES / "vote96" / "study.yaml"
-    (said,) = commands(("run", study, "--out", run, "--n", 12, "--quiet"))
-    assert said.status == EXIT_DONE, said.err
-    return run
+    return record("vote", folder)
 
 
 def rumour(folder: Path) -> Path:
     """Run the example on a rumour, in which people are tied and tell each other."""
-    run = folder / "run"
-    study = EXAMPLES / "rumour" / "study.yaml"
-    (said,) = commands(("run", study, "--out", run, "--quiet"))
-    assert said.status == EXIT_DONE, said.err
-    return run
+    return record("rumour", folder)
 
 
 def likeness(folder: Path) -> Path:
@@ -71,11 +71,8 @@ def likeness(folder: Path) -> Path:
     (folder / "people.csv").write_text(PEOPLE)
     (folder / "intent.yaml").write_text(ANCHORS)
     study, run = folder / "study.yaml", folder / "run"
-    checked, said = commands(
-        ("anchors", "check", folder / "intent.yaml", "--study", study),
-        ("run", study, "--out", run, "--quiet"),
-    )
-    assert (checked.status, said.status) == (EXIT_DONE, EXIT_DONE), (checked.err, said.err)
+    done("anchors", "check", folder / "intent.yaml", "--study", study)
+    done("run", study, "--out", run, "--quiet")
     return run
 
 
@@ -99,9 +96,7 @@ def forced(folder: Path) -> Path:
     run = killed(folder)
     study = folder / "study.yaml"
     study.write_text(SAMPLE.replace("Do you agree?", "Do you agree with it?"))
-    (said,) = commands(("resume", run, "--quiet", "--force", "questions"))
-    if said.status != EXIT_DONE:
-        raise AssertionError(said.err)
+    done("resume", run, "--quiet", "--force", "questions")
     with RunReader.open(run) as reader:
         assert marks(reader.log).forced
     return run
@@ -116,19 +111,39 @@ def whole(folder: Path) -> Path:
 RUNS = {one.__name__: one for one in (vote, rumour, likeness, killed, forced, whole)}
 
 
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Make each run that is asked for once, in a folder that no test changes."""
+    made: dict[str, Path] = {}
+
+    def run(name: str) -> Path:
+        if name not in made:
+            made[name] = RUNS[name](tmp_path_factory.mktemp(name))
+        return made[name]
+
+    return run
+
+
+@pytest.fixture
+def copy_of(original: Callable[[str], Path], tmp_path: Path) -> Callable[[str], Path]:
+    """Give a run of one's own."""
+    return lambda name: shutil.copytree(original(name), tmp_path / "run")
+
+
 @pytest.fixture(scope="module", params=RUNS)
 def pair(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest,
+    original: Callable[[str], Path],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> tuple[Path, Path]:
     """Make a run, and an export of it at a place of its own; both are called `it`."""
     folder = tmp_path_factory.mktemp(request.param)
-    return both(RUNS[request.param](folder), folder)
+    return both(shutil.copytree(original(request.param), folder / "run"), folder)
 
 
 def both(run: Path, folder: Path, *options: str) -> tuple[Path, Path]:
     """Export a run, and put each of the two into a folder of its own as `it`."""
-    (said,) = commands(("export", run, *(options or ("--with-held-out",))))
-    assert said.status == EXIT_DONE, said.err
+    done("export", run, *(options or ("--with-held-out",)))
     live, exported = folder / "live", folder / "exported"
     live.mkdir()
     exported.mkdir()
@@ -188,9 +203,9 @@ def test_every_kind_of_event_is_shown_the_same(pair, ask):
     assert live.status == EXIT_USAGE
 
 
-def test_what_is_chosen_has_every_kind(tmp_path):
+def test_what_is_chosen_has_every_kind(original):
     """The record of all kinds has them all, so that none is left out above."""
-    run = whole(tmp_path)
+    run = original("whole")
     with RunReader.open(run) as reader:
         worlds = [world.world_id for world in reader.worlds]
         kinds = {KIND_OF[type(one.payload)] for name in worlds for one in reader.events(name)}
@@ -213,9 +228,9 @@ def found(part: object, names: tuple[str, ...]) -> Iterator[object]:
             yield from found(one, names)
 
 
-def test_a_report_without_the_real_values_says_so_and_is_otherwise_the_same(tmp_path, ask):
+def test_a_report_without_the_real_values_says_so_and_is_otherwise_the_same(copy_of, tmp_path, ask):
     """No figure of a default export is over held-out values, and the gap is named."""
-    pair = both(vote(tmp_path), tmp_path, "--json")
+    pair = both(copy_of("vote"), tmp_path, "--json")
     live, exported = ask(pair, "report", "--json")
     one, other = live.document, exported.document
     assert other["outcome"] == {**one["outcome"], "known": 0, "withheld": True}
@@ -251,9 +266,9 @@ def test_a_journal_that_was_lost_or_cannot_be_used_is_told_alike(recorded, tmp_p
         assert live == exported, view
 
 
-def test_two_exports_are_compared_as_two_runs_are(tmp_path, perdure, monkeypatch):
+def test_two_exports_are_compared_as_two_runs_are(copy_of, tmp_path, perdure):
     """`--beside` takes an export on either side."""
-    live, exported = both(vote(tmp_path), tmp_path)
+    live, exported = both(copy_of("vote"), tmp_path)
     said = [
         perdure("report", one / "it", "--beside", other / "it", "--json").document
         for one, other in ((live, live), (live, exported), (exported, live), (exported, exported))
@@ -267,17 +282,17 @@ def test_two_exports_are_compared_as_two_runs_are(tmp_path, perdure, monkeypatch
     [("resume",), ("export",), ("stop",), ("replay",), ("budget", "--calls", "9000")],
     ids=" ".join,
 )
-def test_what_works_on_a_run_needs_the_run(tmp_path, perdure, command):
+def test_what_works_on_a_run_needs_the_run(copy_of, tmp_path, perdure, command):
     """An export is refused in words that say what it is."""
-    _, exported = both(whole(tmp_path), tmp_path)
+    _, exported = both(copy_of("whole"), tmp_path)
     said = perdure(command[0], exported / "it", *command[1:])
     assert said.status == EXIT_USAGE
     assert "This folder is an export" in " ".join(said.err.split())
 
 
-def test_a_folder_of_which_only_the_export_is_left_says_where_it_is(tmp_path, perdure):
+def test_a_folder_of_which_only_the_export_is_left_says_where_it_is(copy_of, perdure):
     """The record may be deleted: the export in its folder is named, and can be read."""
-    run = vote(tmp_path)
+    run = copy_of("vote")
     assert perdure("export", run).status == EXIT_DONE
     for path in run.iterdir():
         if path.name == "worlds":

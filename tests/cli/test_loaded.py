@@ -16,6 +16,7 @@ from tests.support.sample_study import PEOPLE, SAMPLE
 
 import perdure
 from perdure.base.errors import EXIT_DONE, EXIT_MOVED
+from perdure.trace.reader import RunReader
 
 STUDY = SAMPLE.replace("  s1:\n", "  s1:\n    world: town:Town\n")
 TOWN = """\
@@ -65,8 +66,10 @@ def run(folder: Path, **environment: str) -> Told:
 
 def ticks(folder: Path) -> list[int]:
     """Give the last closed tick of each world of the plug-in."""
-    (status,) = commands(("status", folder / "run", "--json"))
-    return [one["tick"] for one in status.document["worlds"] if one["scenario"] == "s1"]
+    with RunReader.open(folder / "run") as reader:
+        told = reader.outcomes
+        found = [told.get(one.world_id) for one in reader.worlds if one.scenario == "s1"]
+    return [-1 if one is None else one.tick for one in found]
 
 
 def test_what_is_imported_by_its_name_is_compared(folder: Path) -> None:

@@ -51,6 +51,9 @@ points: [no, yes]
 sets: [[I would not go., I would go.], [I stay., I set out.]]
 ladder: [[Never.], [Gladly.]]
 """
+# What is compared is the same in whatever processes the worlds are then driven; the other tests
+# here, and `test_loaded`, have them.
+IN_PROCESS = ("--workers", "0")
 # How many ticks of each world were closed when the run was killed.
 CLOSED = {"s1@1": 3, "s1@2": 2, "s2@1": 1}
 
@@ -297,7 +300,7 @@ def test_what_moved_alone_is_named_alone(folder: Path, what: str) -> None:
     case = CASES[what]
     edit(folder, case)
     run, target = folder / "run", folder / "run" / "export"
-    resume = ("resume", run, "--quiet", "--json")
+    resume = ("resume", run, "--quiet", "--json", *IN_PROCESS)
     if case.name not in FORCEABLE:
         before = contents(run)
         plain, forced = ask(folder, resume, (*resume, "--force", case.name), python=case.python)
@@ -570,7 +573,7 @@ def test_what_decides_nothing_moves_nothing(folder: Path, what: str) -> None:
         edit(folder, Case("", *COSMETIC[what], ()))
     said, status = ask(
         folder,
-        ("resume", folder / "run", "--quiet", "--json"),
+        ("resume", folder / "run", "--quiet", "--json", *IN_PROCESS),
         ("status", folder / "run", "--json"),
     )
     assert said.status == EXIT_DONE, said

@@ -5,6 +5,7 @@ Through the real commands: a run is killed between a tick and the note of it, th
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -37,21 +38,30 @@ class Town(ChannelWorld):
 """
 
 
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a folder with a study and a run of it that was killed, which no test changes."""
+    folder = tmp_path_factory.mktemp("killed")
+    (folder / "study.yaml").write_text(STUDY)
+    (folder / "people.csv").write_text(PEOPLE)
+    (folder / "town.py").write_text(TOWN)
+    appended = {"s1@1": 3, "s1@2": 1, "s2@1": 2}
+    kill_each(folder / "study.yaml", folder / "run", appended, point="tick.after-append")
+    return folder
+
+
 @pytest.mark.parametrize("where", ["made", "reset", "stepped"])
 def test_a_world_that_fails_at_once_keeps_the_ticks_that_were_told(
-    tmp_path: Path, where: str
+    killed: Path, tmp_path: Path, where: str
 ) -> None:
     """Its record may be a tick ahead of what is noted of it; run and record are sound."""
-    (tmp_path / "study.yaml").write_text(STUDY)
-    (tmp_path / "people.csv").write_text(PEOPLE)
-    (tmp_path / "town.py").write_text(TOWN)
-    folder = tmp_path / "run"
-    run = ("run", tmp_path / "study.yaml", "--out", folder, "--quiet", "--json")
-    appended = {"s1@1": 3, "s1@2": 1, "s2@1": 2}
-    kill_each(tmp_path / "study.yaml", folder, appended, point="tick.after-append")
-    (before,) = commands(("verify", folder, "--json"))
-    failed, status, verified = commands(
-        run, ("status", folder, "--json"), ("verify", folder, "--json"), FAIL=where
+    place = tmp_path / "study"
+    shutil.copytree(killed, place, ignore=shutil.ignore_patterns("__pycache__"))
+    folder = place / "run"
+    run = ("run", place / "study.yaml", "--out", folder, "--quiet", "--json")
+    verify = ("verify", folder, "--json")
+    before, failed, status, verified = commands(
+        verify, run, ("status", folder, "--json"), verify, FAIL=where
     )
     assert failed.status == EXIT_SOME_FAILED, failed
     assert verified.status == EXIT_DONE, verified.out

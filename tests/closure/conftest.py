@@ -8,8 +8,8 @@ from typing import Protocol
 
 import pytest
 
-from perdure.closure import Program, Walked, closure_of
 from perdure.closure.installed import Distribution
+from perdure.closure.program import Program, Walked, closure_of
 
 
 class Shelf:

@@ -19,12 +19,15 @@ from tests.closure.conftest import Shelf, write
 
 import perdure
 from perdure.base.errors import PluginError, UsageError
-from perdure.closure import SourceError, compare, deciding_hash, fingerprint, unlisted
+from perdure.closure.compare import compare
+from perdure.closure.fingerprint import deciding_hash, fingerprint
 from perdure.closure.installed import Environment
 from perdure.closure.library import Library
+from perdure.closure.loaded import unlisted
 from perdure.closure.places import Places, Root
 from perdure.closure.reached import reached
 from perdure.closure.rooms import ENTRIES, STANDS_ON, TRANSPORT, only_reads
+from perdure.closure.source import SourceError
 from perdure.closure.walk import walk
 from perdure.records.fingerprint import Code, Fingerprint
 

@@ -13,7 +13,7 @@ from tests.closure.conftest import write
 
 from perdure.base.clock import SystemClock
 from perdure.base.errors import MovedError
-from perdure.closure import Watch
+from perdure.closure.loaded import Watch
 from perdure.closure.source import hash_file
 from perdure.records.fingerprint import Code, Fingerprint
 

@@ -14,9 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import perdure
-from perdure.closure import SourceError
 from perdure.closure.normal import normal_hash, normal_text
-from perdure.closure.source import parse
+from perdure.closure.source import SourceError, parse
 
 MODULE = '''\
 """What it is for."""

@@ -6,7 +6,8 @@ import pytest
 from tests.closure.conftest import Shelf
 
 from perdure.base.errors import UsageError
-from perdure.closure import Standing, check, way_to
+from perdure.closure.check import Standing, check
+from perdure.closure.graph import way_to
 
 # what the entry says -> what it reaches besides itself
 ONE_STEP = {

@@ -10,17 +10,11 @@ from tests.closure.conftest import Shelf, write
 
 import perdure.closure
 from perdure.base.errors import UsageError
-from perdure.closure import (
-    Program,
-    SourceError,
-    Standing,
-    Walked,
-    check,
-    closure_of,
-    compare,
-    listing_of,
-    verify,
-)
+from perdure.closure.check import Standing, check
+from perdure.closure.compare import compare
+from perdure.closure.listing import listing_of, verify
+from perdure.closure.program import Program, Walked, closure_of
+from perdure.closure.source import SourceError
 
 OLDEST = (3, 11)
 

@@ -33,7 +33,7 @@ from tests.crash.test_io_errors import Failing
 
 from perdure.base import crashpoints
 from perdure.cli.entry import execute
-from perdure.closure import fingerprint
+from perdure.closure.fingerprint import fingerprint
 from perdure.runner import history
 
 ROOT = Path(__file__).resolve().parents[2]

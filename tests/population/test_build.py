@@ -18,9 +18,9 @@ from perdure.population import Drawn, build, load_study
 from perdure.population.rows import PROBLEMS_MAX, EnoughError, Report, read_rows
 from perdure.records.persona import AttributeSpec, Ontology, OutcomeSpec, Persona
 from perdure.records.study import PopulationSpec
-from perdure.study import Overrides
 from perdure.study.findings import Findings
 from perdure.study.identity import expand
+from perdure.study.overrides import Overrides
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "vote96" / "study.yaml"
 ONTOLOGY = Ontology(

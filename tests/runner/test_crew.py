@@ -131,7 +131,7 @@ def test_twelve_cells_have_the_same_digests_on_four_workers_on_one_and_in_proces
     ways = [{**order, "workers": workers} for order in orders for workers in (0, 1, 4)]
     found = []
     for place, way in enumerate(ways):
-        status, said = run(server, tmp_path / f"{place}", personas=8, **way)
+        status, said = run(server, tmp_path / f"{place}", personas=5, ticks=4, **way)
         assert status == EXIT_DONE, (way, said)
         found.append(digests(said))
     assert len(found[0]) == 12
@@ -143,11 +143,11 @@ def test_each_worlds_fault_is_its_own(server: WatchingServer, tmp_path: Path):
     """P10: all at once, and what an agent does to the loop and the tasks beside it."""
     wrong = ["raises", "exits", "hangs", "sleeps", "spoils", "stops", "cancels", "quits"]
     cells = ["calm", *wrong[:4], "mild", *wrong[4:], "moves"]
-    status, alone = run(server, tmp_path / "alone", cells=["calm", "mild", "moves"])
+    status, alone = run(server, tmp_path / "alone", cells=["calm", "mild", "moves"], personas=6)
     assert status == EXIT_DONE
     # As it is given on a command line: one of the worlds changes the folder in which we are.
     out = Path(os.path.relpath(tmp_path / "run", ROOT))
-    status, said = run(server, out, cells=cells, workers=2, step_limit_s=8.0, personas=12)
+    status, said = run(server, out, cells=cells, workers=2, step_limit_s=8.0, personas=6)
     assert status == EXIT_SOME_FAILED
     with RunReader.open(out) as reader:
         worlds = {one.scenario: said["worlds"][one.world_id] for one in reader.worlds}

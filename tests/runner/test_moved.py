@@ -3,7 +3,7 @@
 import pytest
 
 from perdure.base.errors import MovedError, UsageError
-from perdure.closure import Difference, Part
+from perdure.closure.compare import Difference, Part
 from perdure.runner.moved import (
     FORCEABLE,
     NEVER,

@@ -18,11 +18,12 @@ from typing import Any
 
 import pytest
 from tests.support.gate import gate, has_taken
+from tests.support.golden import said_by
 
 from perdure import runner
 from perdure.base.errors import MovedError
 from perdure.population import load_study
-from perdure.study import Overrides
+from perdure.study.overrides import Overrides
 from perdure.testing import MisbehavingServer
 from perdure.trace.lock import read_holder
 from perdure.trace.stop_request import is_asked_to_stop
@@ -78,7 +79,7 @@ def digests(said: str) -> list[str]:
 
 
 def ask(command: str, out: Path) -> tuple[int, Any]:
-    """Run a reading command; give its exit status and its document."""
+    """Run a command in a process of its own; give its exit status and its document."""
     done = subprocess.run(
         [sys.executable, "-m", "perdure.cli", command, str(out), "--json"],
         capture_output=True,
@@ -87,6 +88,11 @@ def ask(command: str, out: Path) -> tuple[int, Any]:
         env={**os.environ, "CANARY": KEY},
     )
     return done.returncode, json.loads(done.stdout)
+
+
+def read(command: str, out: Path) -> tuple[int, Any]:
+    """Call a reading command in this process; give its exit status and its document."""
+    return said_by(out.parent, command, str(out))
 
 
 def wait_until(is_so: Callable[[], bool], process: subprocess.Popen[str]) -> None:
@@ -123,8 +129,8 @@ def test_a_run_over_http_completes_and_keeps_the_key_out_of_everything(
     assert calls == server.calls
     assert server.keys >= {KEY}
     assert KEY not in said + errors
-    assert ask("verify", out)[0] == 0
-    assert ask("export", out)[0] == 0
+    assert read("verify", out)[0] == 0
+    assert read("export", out)[0] == 0
     for path in out.rglob("*"):
         assert not path.is_file() or KEY.encode() not in path.read_bytes(), path
 
@@ -159,8 +165,8 @@ def test_a_stop_signal_finishes_the_open_ticks(
     assert not all(world["state"] == "completed" for world in worlds)
     # Nothing that was paid for is lost: every call the server saw is in a closed tick.
     assert sum(world["calls"] for world in worlds) == server.calls
-    assert ask("verify", out)[0] == 0
-    status, document = ask("status", out)
+    assert read("verify", out)[0] == 0
+    status, document = read("status", out)
     assert status == 0
     assert document["state"] not in {"running", "completed"}
 
@@ -177,15 +183,15 @@ def test_a_second_stop_signal_stops_at_once(server: MisbehavingServer, tmp_path:
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
     assert process.returncode == 75
-    assert ask("verify", out)[0] == 0
+    assert read("verify", out)[0] == 0
 
 
 def test_a_killed_run_is_never_shown_as_running(server: MisbehavingServer, tmp_path: Path):
     """After SIGKILL the record is sound, `status` says interrupted, and `run` goes on from it."""
     out = tmp_path / "run"
     kill_after(server, 60, out)
-    assert ask("verify", out)[0] == 0
-    assert ask("status", out)[1]["state"] == "interrupted"
+    assert read("verify", out)[0] == 0
+    assert read("status", out)[1]["state"] == "interrupted"
     again = start(server, out)
     said, _ = again.communicate(timeout=60)
     assert again.returncode == 0
@@ -209,13 +215,13 @@ def test_another_price_is_refused_and_may_be_forced(server: MisbehavingServer, t
     forced = start(server, out, *dearer, "--force", "prices")
     said, _ = forced.communicate(timeout=60)
     assert forced.returncode == 0, said
-    assert ask("verify", out)[0] == 0
-    marks = ask("status", out)[1]["marks"]["forced"]
+    assert read("verify", out)[0] == 0
+    marks = read("status", out)[1]["marks"]["forced"]
     assert [[one["name"] for one in mark["moved"]] for mark in marks] == [["prices"]]
     whole = start(server, tmp_path / "whole")
     undisturbed, _ = whole.communicate(timeout=60)
     assert digests(said) == digests(undisturbed)
-    spent, at_first = (ask("ledger", one)[1] for one in (out, tmp_path / "whole"))
+    spent, at_first = (read("ledger", one)[1] for one in (out, tmp_path / "whole"))
     assert spent["total"]["amount"] > at_first["total"]["amount"]
 
 
@@ -236,7 +242,7 @@ def test_another_endpoint_goes_on_without_a_word(server: MisbehavingServer, tmp_
         assert elsewhere.calls > 0
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr == ""
-    status, document = ask("status", out)
+    status, document = read("status", out)
     assert status == 0
     assert document["marks"] == {"forced": [], "diverged": [], "transport": []}
 
@@ -297,7 +303,7 @@ def test_a_run_that_is_asked_to_stop_is_continued(
         shut.open()
         process.communicate(timeout=60)
     assert process.returncode == 75
-    assert ask("status", out)[1]["state"] == "paused"
+    assert read("status", out)[1]["state"] == "paused"
     assert ask("stop", out) == (0, {"asked": False})
     if how == "resume":
         status, document = ask("resume", out)

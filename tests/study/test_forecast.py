@@ -9,9 +9,9 @@ from tests.support.sample_study import Writer
 from perdure.population import load_study
 from perdure.records.scenario import AgentSettings
 from perdure.records.usage import Price
-from perdure.study import Overrides
 from perdure.study.forecast import Forecast, Pace, call_costs, forecast, tick_cost
 from perdure.study.identity import expand
+from perdure.study.overrides import Overrides
 
 
 def forecast_of(write: Writer, pace: Pace | None = None, **flags: str) -> Forecast:

@@ -15,8 +15,9 @@ from tests.support.sample_study import PEOPLE, SAMPLE, Writer
 from perdure.base.errors import InvalidStudyError
 from perdure.population import load_study
 from perdure.records.study import Study
-from perdure.study import load, schema
+from perdure.study import schema
 from perdure.study.findings import Findings
+from perdure.study.load import load
 from perdure.study.parse import parse
 
 _seen: list[tuple[str, str]] = []

@@ -14,8 +14,8 @@ from perdure.records.request import ChatRequest
 from perdure.records.scenario import ModelPin
 from perdure.records.study import ModelSpec
 from perdure.runner.config import RunConfig
-from perdure.study import Overrides
 from perdure.study.lengths import lengths
+from perdure.study.overrides import Overrides
 from perdure.testing import ScriptedProvider
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "vote96" / "study.yaml"

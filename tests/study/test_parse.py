@@ -15,7 +15,8 @@ from perdure.records.budget import Budget, Ladder
 from perdure.records.persona import AttributeSpec, Choice, OutcomeSpec
 from perdure.records.scenario import AgentSettings, Scenario
 from perdure.records.usage import Price
-from perdure.study import Overrides, load
+from perdure.study.load import load
+from perdure.study.overrides import Overrides
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "vote96" / "study.yaml"
 

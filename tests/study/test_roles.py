@@ -12,10 +12,11 @@ from perdure.records.baseline_rule import Reactions
 from perdure.records.scenario import ModelPin
 from perdure.records.study import ModelSpec
 from perdure.records.usage import Price
-from perdure.study import Overrides, load
 from perdure.study.findings import Findings
 from perdure.study.forecast import forecast
 from perdure.study.identity import expand, inputs_of
+from perdure.study.load import load
+from perdure.study.overrides import Overrides
 from perdure.study.parse import parse
 from perdure.study.read_models import require_vectors
 from perdure.study.section import Section

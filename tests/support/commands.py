@@ -16,7 +16,13 @@ from typing import Any
 
 _PROGRAM = """\
 import contextlib, io, json, sys
-import perdure.closure
+class WithoutPandas:
+    def find_spec(self, name, path, target=None):
+        if name == "pandas":
+            raise ModuleNotFoundError(name=name)
+# pyarrow loads it where it finds it, which takes as long as all else; only tests need it.
+sys.meta_path.insert(0, WithoutPandas())
+import perdure.closure.fingerprint
 asked = json.loads(sys.stdin.read())
 from perdure.cli.entry import execute
 if asked["python"]:

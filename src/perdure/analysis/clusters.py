@@ -12,9 +12,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 # The mean similarity (0 to 1) of two clusters at which they are one.
@@ -46,6 +45,8 @@ def clusters(texts: Sequence[str], counts: Sequence[int], *, floor: int) -> tupl
 
     `counts` says how often each text is given. A text of words that no other has is in none.
     """
+    import numpy as np  # noqa: PLC0415 - heavy
+
     vectors, vocabulary = _vectors(texts, counts)
     if not vocabulary:
         return ()
@@ -71,6 +72,8 @@ def _vectors(
     texts: Sequence[str], counts: Sequence[int]
 ) -> tuple[NDArray[np.float64], tuple[str, ...]]:
     """Weigh the words of each text: how often it has them, and how few others do."""
+    import numpy as np  # noqa: PLC0415 - heavy
+
     said = [Counter(words_of(text)) for text in texts]
     having: Counter[str] = Counter()
     for words, count in zip(said, counts, strict=True):
@@ -93,6 +96,8 @@ def _vectors(
 
 def _linked(alike: NDArray[np.float64], counts: NDArray[np.float64]) -> list[list[int]]:
     """Merge the two most alike, by the mean over all pairs of their texts, until none are."""
+    import numpy as np  # noqa: PLC0415 - heavy
+
     members = [[place] for place in range(len(counts))]
     sizes = counts.copy()
     sums = alike * np.outer(counts, counts)
@@ -121,6 +126,8 @@ def _cluster(
     counts: Sequence[int],
     vocabulary: Sequence[str],
 ) -> Cluster:
+    import numpy as np  # noqa: PLC0415 - heavy
+
     times = np.array([counts[place] for place in members], dtype=np.float64)
     near = alike[np.ix_(members, members)] @ times
     typical = sorted(range(len(members)), key=lambda row: (-near[row], members[row]))

@@ -14,12 +14,11 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from perdure.base.chance import Stream
 from perdure.records.record import Record
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 RELABELLINGS = 199
@@ -56,6 +55,8 @@ class Shuffler:
 
         Where people or places are very many, the relabellings are fewer.
         """
+        import numpy as np  # noqa: PLC0415 - heavy
+
         self.labels: NDArray[np.int64] = np.array(
             [NONE if one is None else one for one in communities], dtype=np.int64
         )
@@ -77,6 +78,8 @@ class Shuffler:
         Gives the comparison and the value under each relabelling (none if there is none). Sums are
         of whole numbers, so that they are the same on every machine.
         """
+        import numpy as np  # noqa: PLC0415 - heavy
+
         nothing = np.empty(0)
         there = (self.labels != NONE) & (opinions != NONE)
         labels = self.labels[there]
@@ -117,6 +120,8 @@ def _cells(
     labels: NDArray[np.int64], opinions: NDArray[np.int64], groups: int, kinds: int
 ) -> NDArray[np.int64]:
     """Count how many of each group have each opinion, a row of counts for each row."""
+    import numpy as np  # noqa: PLC0415 - heavy
+
     size = groups * kinds
     codes = labels * kinds + opinions + size * np.arange(len(labels))[:, None]
     counts = np.bincount(codes.ravel(), minlength=size * len(labels))

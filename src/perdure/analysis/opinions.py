@@ -10,14 +10,13 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
 from perdure.analysis.divergence import NONE, Divergence, Shuffler
 from perdure.analysis.replicates import Between, Sample, SeedWorld, between, within
 from perdure.records.events import BeliefsHeld, Event, StimulusPublished, TickClosed, Turn
 from perdure.records.record import Record
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 STEPS_MAX = 3
@@ -103,6 +102,8 @@ class OpinionPass:
 
         What the relabellings give is added to `chances`, those of all worlds of the scenario.
         """
+        import numpy as np  # noqa: PLC0415 - heavy
+
         self.counts: dict[str, dict[int, OpinionCount]] = {}
         self._chances = chances
         self._last: dict[str, NDArray[np.float64]] = {}
@@ -153,6 +154,8 @@ class OpinionPass:
                 self._chances[claim, tick] = last.copy() if sums is None else sums + last
 
     def _count(self, claim: str, held: NDArray[np.int64]) -> OpinionCount:
+        import numpy as np  # noqa: PLC0415 - heavy
+
         counts = np.bincount(held[held != NONE], minlength=STEPS)
         found = None
         if self._shuffler is not None:

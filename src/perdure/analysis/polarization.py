@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from perdure.analysis.cells import WorldWaves
 from perdure.analysis.divergence import NONE, Divergence, Shuffler
 from perdure.analysis.opinions import Chances, WorldOpinions
@@ -18,6 +16,7 @@ from perdure.analysis.replicates import Between, Sample, SeedWorld, between, wit
 from perdure.records.record import Record
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 FIGURES = ("divergence", "chance", "excess")
@@ -89,6 +88,8 @@ def of_answers(
     shuffler: Shuffler,
 ) -> Iterable[Polarization]:
     """Compare the communities' answers to a question, at every wave that was reached."""
+    import numpy as np  # noqa: PLC0415 - heavy
+
     codes = {choice: code for code, choice in enumerate(choices)}
     at = []
     for tick in sorted({tick for one in worlds for tick in one.waves}):

@@ -14,7 +14,7 @@ from perdure.cli.overrides import BaseUrl, KeyEnv, KeyFile, Model, ModelName, Pr
 
 if TYPE_CHECKING:
     from perdure.records.study import ModelSpec
-    from perdure.study import Overrides
+    from perdure.study.overrides import Overrides
 
 # What `check` ends with if the anchors failed it.
 FAILED = 1
@@ -90,8 +90,8 @@ def check(
     from perdure.cli.anchors_view import DOES_NOT_SHOW, anchors_parts  # noqa: PLC0415 - heavy
     from perdure.cli.output import show, write_json  # noqa: PLC0415 - heavy
     from perdure.runner.anchors import check_anchors  # noqa: PLC0415 - heavy
-    from perdure.study import Overrides  # noqa: PLC0415 - heavy
     from perdure.study.anchor_receipts import write_receipt  # noqa: PLC0415 - heavy
+    from perdure.study.overrides import Overrides  # noqa: PLC0415 - heavy
     from perdure.study.read_anchors import load_anchors  # noqa: PLC0415 - heavy
 
     flags = Overrides(
@@ -130,7 +130,7 @@ def _of_study(study: Path, flags: Overrides) -> tuple[ModelSpec, str]:
 
     from perdure.base.clock import SystemClock  # noqa: PLC0415 - heavy
     from perdure.inference.prices import priced  # noqa: PLC0415 - heavy
-    from perdure.study import examine  # noqa: PLC0415 - heavy
+    from perdure.study.load import examine  # noqa: PLC0415 - heavy
     from perdure.study.read_models import EMBED  # noqa: PLC0415 - heavy
 
     if flags.flags():

@@ -12,7 +12,7 @@ from perdure.cli.arguments import Json
 from perdure.cli.command import PlainCommand, command_group
 
 if TYPE_CHECKING:
-    from perdure.closure import Program
+    from perdure.closure.program import Program
 
 # What `check` ends with beside 0: it answers a question, and each answer has its own status.
 FROZEN = 1
@@ -145,7 +145,8 @@ def list_(
     """
     from perdure.cli.closure_view import listing_parts  # noqa: PLC0415 - heavy
     from perdure.cli.output import show, write_json  # noqa: PLC0415 - heavy
-    from perdure.closure import closure_of, listing_of  # noqa: PLC0415 - heavy
+    from perdure.closure.listing import listing_of  # noqa: PLC0415 - heavy
+    from perdure.closure.program import closure_of  # noqa: PLC0415 - heavy
 
     walked = closure_of(
         _program((entry, *more), roots=root, sites=site, dynamic=dynamic, files=file)
@@ -215,8 +216,8 @@ def verify(saved: Saved, *, json: Json = False) -> int:
     """
     from perdure.cli.closure_view import difference_parts  # noqa: PLC0415 - heavy
     from perdure.cli.output import show, write_json  # noqa: PLC0415 - heavy
-    from perdure.closure import read_listing  # noqa: PLC0415 - heavy
-    from perdure.closure import verify as compare_now  # noqa: PLC0415 - heavy
+    from perdure.closure.listing import read_listing  # noqa: PLC0415 - heavy
+    from perdure.closure.listing import verify as compare_now  # noqa: PLC0415 - heavy
 
     found = compare_now(read_listing(saved))
     if json:
@@ -229,8 +230,9 @@ def verify(saved: Saved, *, json: Json = False) -> int:
 def _answer(program: Program, names: list[str], *, json: bool, whole_way: bool) -> int:
     from perdure.cli.closure_view import verdict_parts  # noqa: PLC0415 - heavy
     from perdure.cli.output import show, write_json  # noqa: PLC0415 - heavy
-    from perdure.closure import Standing, closure_of  # noqa: PLC0415 - heavy
-    from perdure.closure import check as check_names  # noqa: PLC0415 - heavy
+    from perdure.closure.check import Standing  # noqa: PLC0415 - heavy
+    from perdure.closure.check import check as check_names  # noqa: PLC0415 - heavy
+    from perdure.closure.program import closure_of  # noqa: PLC0415 - heavy
 
     verdicts = check_names(closure_of(program), names)
     if json:
@@ -251,7 +253,7 @@ def _program(
     dynamic: list[str],
     files: list[str],
 ) -> Program:
-    from perdure.closure import Program  # noqa: PLC0415 - heavy
+    from perdure.closure.program import Program  # noqa: PLC0415 - heavy
 
     declared: dict[str, tuple[str, ...]] = {}
     for declaration in dynamic:

@@ -6,6 +6,8 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from functools import cache
+from typing import Any
 
 import typer
 
@@ -34,7 +36,7 @@ def execute(arguments: Sequence[str] | None = None) -> int:
     wants_json = "--json" in argv
     frames = _debug(argv)
     try:
-        status = typer.main.get_command(app).main(argv, prog_name="perdure", standalone_mode=False)
+        status = _commands().main(argv, prog_name="perdure", standalone_mode=False)
     except (typer.Abort, KeyboardInterrupt):
         status = _KEYBOARD_INTERRUPT
     except SystemExit as exit_:  # shell completion ends this way
@@ -48,6 +50,12 @@ def execute(arguments: Sequence[str] | None = None) -> int:
         _report(interrupted(), wants_json=wants_json)
         return EXIT_STOPPED
     return status if isinstance(status, int) else EXIT_DONE
+
+
+@cache
+def _commands() -> Any:
+    """Make the parser of all commands, once: it is the same for every command line."""
+    return typer.main.get_command(app)
 
 
 def _usage(error: Exception) -> UsageError | None:

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from perdure.population.load import Loaded
     from perdure.records.study import Study
     from perdure.runner.trial import Trial
-    from perdure.study import Overrides
     from perdure.study.forecast import Forecast
+    from perdure.study.overrides import Overrides
 
 HELP = """\
 Show what a study would take: its worlds, its calls, their price. Spends nothing.
@@ -104,9 +104,9 @@ def plan(
     from perdure.runner.foreseen import foresee  # noqa: PLC0415 - heavy
     from perdure.runner.live import go_together  # noqa: PLC0415 - heavy
     from perdure.runner.load import load_study  # noqa: PLC0415 - heavy
-    from perdure.study import Overrides  # noqa: PLC0415 - heavy
     from perdure.study.forecast import forecast  # noqa: PLC0415 - heavy
     from perdure.study.identity import expand  # noqa: PLC0415 - heavy
+    from perdure.study.overrides import Overrides  # noqa: PLC0415 - heavy
     from perdure.study.pricing import price_of  # noqa: PLC0415 - heavy
 
     overrides = Overrides(

@@ -69,7 +69,7 @@ def resume(
     """
     from perdure.cli.record import opened, require_run  # noqa: PLC0415 - heavy
     from perdure.runner.config import study_file_of  # noqa: PLC0415 - heavy
-    from perdure.study import Overrides  # noqa: PLC0415 - heavy
+    from perdure.study.overrides import Overrides  # noqa: PLC0415 - heavy
     from perdure.trace.forced import flags_in_force  # noqa: PLC0415 - heavy
 
     require_run(folder)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from perdure.records.result import RunResult
     from perdure.records.study import Study
     from perdure.runner.notice import Said
-    from perdure.study import Overrides
+    from perdure.study.overrides import Overrides
 
 NEXT = (
     ("verify", "check the record"),
@@ -195,7 +195,7 @@ def run(
         StorageError: storage failed.
 
     """
-    from perdure.study import Overrides  # noqa: PLC0415 - heavy
+    from perdure.study.overrides import Overrides  # noqa: PLC0415 - heavy
 
     overrides = Overrides(
         n=n,

@@ -91,8 +91,7 @@ def score(
     from perdure.cli.record import require_record, require_run  # noqa: PLC0415 - heavy
     from perdure.cli.score_view import list_parts, scored_parts  # noqa: PLC0415 - heavy
     from perdure.runner.rescoring import Wanted, rescore  # noqa: PLC0415 - heavy
-    from perdure.study import Overrides  # noqa: PLC0415 - heavy
-    from perdure.study.overrides import for_vectors  # noqa: PLC0415 - heavy
+    from perdure.study.overrides import Overrides, for_vectors  # noqa: PLC0415 - heavy
     from perdure.trace.scores import all_scores  # noqa: PLC0415 - heavy
 
     if listing:

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from enum import StrEnum
 
 from perdure.closure.normal import normal_hash, normal_text
-from perdure.closure.reached import reached
 from perdure.closure.source import SourceError, parse
 from perdure.records.fingerprint import Code, Fingerprint
 from perdure.records.record import Record
@@ -82,11 +81,18 @@ def compare(then: Fingerprint, now: Fingerprint) -> Differences:
 def _moved(then: Fingerprint, now: Fingerprint) -> frozenset[str]:
     """Name the modules of ours whose text moved and that a run reaches, then or now.
 
-    What a run reaches takes half a second to find, and is asked only if some text moved.
+    What a run reaches takes half a second to find, and is asked only if some text moved; what it
+    reached then, only of a text that it does not reach now.
     """
     old, new = then.engine | then.transport, now.engine | now.transport
     moved = frozenset(name for name in old | new if old.get(name) != new.get(name))
-    return moved & (reached(then) | reached(now)) if moved else moved
+    if not moved:
+        return moved
+    # Heavy, and a worker, which only tells whether one text is as another, compares no runs.
+    from perdure.closure.reached import reached  # noqa: PLC0415
+
+    here = moved & reached(now)
+    return here if here == moved else here | (moved & reached(then))
 
 
 def _engine(

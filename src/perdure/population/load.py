@@ -18,10 +18,9 @@ from perdure.population.build import (
 from perdure.population.fit import misfits
 from perdure.records.population import HeldOut, Population
 from perdure.records.study import Study
-from perdure.study import Overrides, examine, settle
 from perdure.study.findings import Findings
-from perdure.study.load import Examined
-from perdure.study.overrides import drawn
+from perdure.study.load import Examined, examine, settle
+from perdure.study.overrides import Overrides, drawn
 from perdure.study.read_anchors import AnchorsAsRead
 from perdure.study.schema import TURNS_MAX
 from perdure.study.turns import turns_of

@@ -24,7 +24,7 @@ from perdure.base.clock import Clock, SystemClock
 from perdure.base.crashpoints import crashpoint
 from perdure.base.errors import HeldError, PluginError, StorageError
 from perdure.base.ids import new_run_id
-from perdure.closure import Watch
+from perdure.closure.loaded import Watch
 from perdure.inference.host import InferenceHost
 from perdure.inference.journaled import JournaledHost
 from perdure.records.fingerprint import Fingerprint

@@ -12,8 +12,9 @@ import msgspec
 
 from perdure.base.errors import HeldError
 from perdure.base.text import one_line
-from perdure.closure import Differences, fingerprint
-from perdure.closure import compare as compare_code
+from perdure.closure.compare import Differences
+from perdure.closure.compare import compare as compare_code
+from perdure.closure.fingerprint import fingerprint
 from perdure.inference.prices import Priced, priced
 from perdure.records.fingerprint import Fingerprint
 from perdure.records.registry import LogPayload, Moved, RunState

@@ -9,7 +9,7 @@ from perdure import population
 from perdure.base.errors import InvalidStudyError, Problem
 from perdure.elicitation.anchor_check import anchor_problems
 from perdure.population import Loaded
-from perdure.study import Overrides
+from perdure.study.overrides import Overrides
 from perdure.study.read_models import EMBED
 
 

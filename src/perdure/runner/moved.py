@@ -15,7 +15,7 @@ import msgspec
 from perdure.base.canonical import hash_hex
 from perdure.base.errors import MovedError, UsageError
 from perdure.base.money import show
-from perdure.closure import Difference, Part
+from perdure.closure.compare import Difference, Part
 from perdure.records.budget import Budget
 from perdure.records.registry import Moved
 from perdure.runner.edits import differences

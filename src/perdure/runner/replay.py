@@ -20,7 +20,8 @@ from perdure.base.errors import (
     PluginError,
     UsageError,
 )
-from perdure.closure import SourceError, compare
+from perdure.closure.compare import compare
+from perdure.closure.source import SourceError
 from perdure.inference.host import HostStats
 from perdure.inference.reservations import Limit
 from perdure.records.events import Batch, Head

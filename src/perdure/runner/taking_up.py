@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from perdure.base.canonical import encode
-from perdure.closure import Part
+from perdure.closure.compare import Part
 from perdure.inference.host import InferenceHost
 from perdure.inference.journaled import JournaledHost
 from perdure.records.registry import LogPayload, RunForced, TransportMoved

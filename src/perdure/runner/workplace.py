@@ -21,7 +21,7 @@ from typing import NoReturn
 
 from perdure.base.clock import SystemClock
 from perdure.base.errors import EXIT_BUG, EXIT_DONE, EXIT_HELD, PerdureError
-from perdure.closure import Watch
+from perdure.closure.loaded import Watch
 from perdure.records.events import Event
 from perdure.records.registry import WorldOutcome
 from perdure.records.scenario import Header

@@ -1,8 +1,4 @@
-"""What was asked: a study file becomes a frozen study, its identities, its cells, its forecast."""
+"""What was asked: a study file becomes a frozen study, its identities, its cells, its forecast.
 
-from __future__ import annotations
-
-from perdure.study.load import Examined, examine, load, settle
-from perdure.study.overrides import Overrides
-
-__all__ = ["Examined", "Overrides", "examine", "load", "settle"]
+Modules are imported by name: a worker tells of a study, and loads nothing that reads one.
+"""

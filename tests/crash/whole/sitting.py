@@ -19,7 +19,7 @@ from tests.crash.whole.shapes import PRICE, Act, Shape, draw
 
 from perdure.base.canonical import hash_hex
 from perdure.base.errors import PerdureError
-from perdure.closure import Watch
+from perdure.closure.loaded import Watch
 from perdure.inference import host as inference_host
 from perdure.inference.charges import is_final
 from perdure.inference.host import InferenceHost, ProviderSender, Respondent

@@ -68,7 +68,7 @@ def until(due: object, what: str) -> None:
     for _ in range(3_000):
         if due():  # type: ignore[operator]
             return
-        time.sleep(0.02)
+        time.sleep(0.02)  # noqa: TID251 - a real process is waited for
     pytest.fail(f"waited in vain for {what}")
 
 
@@ -85,7 +85,7 @@ def digests(out: Path) -> list[tuple[str, int]]:
 
 @pytest.mark.parametrize("workers", [0, 1])
 def test_a_run_that_is_asked_says_where_it_is(tmp_path: Path, workers: int) -> None:
-    """Threads and tasks of each process, no value of a variable; the digests are those of another."""
+    """Threads and tasks of each process, no value of a variable; the digests stay as they are."""
     (tmp_path / "slow.py").write_text(SLOW, encoding="utf-8")
     (tmp_path / "people.csv").write_text(PEOPLE, encoding="utf-8")
     (tmp_path / "study.yaml").write_text(STUDY, encoding="utf-8")
@@ -103,14 +103,15 @@ def test_a_run_that_is_asked_says_where_it_is(tmp_path: Path, workers: int) -> N
         (tmp_path / "go").touch()
         _, errors = run.communicate(timeout=100)
     assert run.returncode == 0, errors
-    assert said(asked, where).count("wait_in_vain") == 2
+    assert said(asked, where).count("in wait_in_vain") >= 2
     for name in {where, "run"}:
         assert "(most recent call first):" in said(asked, name)
         assert "\nTask-1:\n" in said(asked, name)
         assert "never told" not in said(asked, name)
     assert "in run_async" in said(asked, "run")
     again = started(tmp_path, unasked, workers)
-    assert again.wait(timeout=100) == 0
+    _, errors = again.communicate(timeout=100)
+    assert again.returncode == 0, errors
     assert digests(asked) == digests(unasked)
     assert not (unasked / "logs").exists()
 

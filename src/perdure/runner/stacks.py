@@ -39,7 +39,7 @@ def stacks_on_request(folder: Path, name: str) -> Iterator[AlsoAsked]:
     if file is None:
         yield also
         return
-    with file:
+    with file, _waking_the_loop():
         before = signal.signal(ASKS, lambda *_: _answer(file, also))
         # What a process has that hangs outside of Python: it never comes to the handler above.
         faulthandler.register(ASKS, file=file, all_threads=True, chain=True)
@@ -48,6 +48,27 @@ def stacks_on_request(folder: Path, name: str) -> Iterator[AlsoAsked]:
         finally:
             faulthandler.unregister(ASKS)
             signal.signal(ASKS, before)
+
+
+@contextmanager
+def _waking_the_loop() -> Iterator[None]:
+    """Have a signal wake an event loop that waits, whichever thread the system gives it to."""
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        yield
+        return
+    before = signal.getsignal(ASKS)
+    loop.add_signal_handler(ASKS, _nothing)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(ASKS)
+        signal.signal(ASKS, before)
+
+
+def _nothing() -> None:
+    """Do nothing: that the loop wakes is all."""
 
 
 def forget_unasked(folder: Path) -> None:

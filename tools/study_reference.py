@@ -7,15 +7,23 @@ python tools/study_reference.py --check   # fail if the page is not current
 from __future__ import annotations
 
 import sys
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
+from perdure.base.dates import Days
 from perdure.population import measure
 from perdure.study import schema, yaml_reader
 from perdure.study.kinds import Kind, ListOf, MapOf, Name
 from perdure.study.section import Field, Group
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "study-file.md"
+
+# From each weekday on: how many of 180 days are from Monday to Friday.
+WORKING = [
+    Days(date(2026, 1, 5 + weekday), (5, 6), ()).before(date(2026, 1, 5 + weekday) + timedelta(180))
+    for weekday in range(7)
+]
 
 INTRO = f"""\
 # The study file
@@ -200,6 +208,34 @@ scenarios:
 
 `perdure plan` lists every world that comes of it; see [sweeps](sweeps.md).
 
+## Calendars
+
+With a `calendar` each tick is a date, and how many ticks there are is counted from it.
+
+```yaml
+{{calendar}}```
+
+- **Counted, day by day.** 180 days from a Monday hold {WORKING[0]} days from Monday to Friday; from
+  a Wednesday they hold {WORKING[2]}. `days` and `end` are of the calendar, with the days that are
+  skipped; `horizon` is then left out. With a `start` alone, `horizon` says how many ticks it is.
+- **What is skipped has no tick.** `skip_weekdays` are left out every week, whichever a country has
+  (`[friday, saturday]`), `skip_dates` once. A holiday that falls on such a weekday is none to skip,
+  and may be listed. A start that is skipped leads to the next day that is not.
+- **Other ticks.** Of an hour: a day has 24, from midnight, also where clocks are put forward, and
+  is skipped whole. Of a week: seven days from `start` on; a calendar is then of whole weeks, and
+  skips nothing.
+- **Dates are shown** beside ticks by `perdure plan`, `status`, `show` and `report`, and an export
+  of turns has a column `date`. People in the study are told nothing of it, unless `in_prompt` is
+  `true`: then each prompt says what day it is, and what is remembered has its date.
+- **A named `rhythm`** goes by it: the factor of a Saturday is that of every Saturday. One that is
+  written out as a list goes by ticks, as without a calendar.
+- **It is part of a scenario.** Other dates make other worlds, with other ids: a run whose calendar
+  was edited does not go on, and says what moved. What makes the same dates is the same calendar,
+  however it is written. `grid` can vary it (`calendar.start`).
+- Refused, with the line: a date that does not exist, one to skip that lies outside, a horizon
+  beside a length, a calendar without a day, more than {schema.HORIZON_MAX:,} ticks, dates beyond
+  the year 9999, and all else of the above that cannot be.
+
 ## A rule of fares and times
 
 What people choose between has a price and takes its time, and not the same for everybody. A rule
@@ -311,6 +347,17 @@ put the answers of `ladder` in their order. It writes a receipt beside the file
 ## Keys
 """
 
+CALENDAR = """\
+timeline:
+  calendar:
+    start: 2026-01-05            # a Monday
+    days: 180                    # 130 working days, less two holidays
+    skip_weekdays: [saturday, sunday]
+    skip_dates: [2026-04-03, 2026-04-06]
+    in_prompt: true
+  waves: [0, 127]
+"""
+
 EXAMPLE = """\
 perdure: 1
 name: fares
@@ -358,7 +405,7 @@ models:
 
 def page() -> str:
     """Write the page."""
-    parts = [INTRO.replace("{example}", EXAMPLE)]
+    parts = [INTRO.replace("{example}", EXAMPLE).replace("{calendar}", CALENDAR)]
     parts.extend(_group(group) for group in schema.GROUPS)
     return "\n".join(parts)
 

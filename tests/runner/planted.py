@@ -348,8 +348,8 @@ PLANTED: dict[str, Planted] = {
     ),
     "day of a memory": survey(
         PROMPT,
-        "{tick_unit} {memory.tick}",
-        "{tick_unit} {memory.tick + 1}",
+        "{_when(scenario, memory.tick)}",
+        "{_when(scenario, memory.tick + 1)}",
         r"turn: prompt\[1\] was '….* day 1: .*' and is '….* day 2: .*'",
         of(Turn, tick=2),
     ),

@@ -65,3 +65,14 @@ def test_the_study_on_the_page_is_valid() -> None:
     """The study on the page is valid."""
     found = Findings("page")
     assert parse(tool().EXAMPLE.encode(), found).study is not None, found.listed()
+
+
+def test_the_calendar_on_the_page_is_valid() -> None:
+    """The calendar on the page counts what is said there, in the study on the page."""
+    found, module = Findings("page"), tool()
+    timeline = "timeline:\n  horizon: 3\n  waves: [0, 2]\n"
+    assert timeline in module.EXAMPLE
+    study = parse(module.EXAMPLE.replace(timeline, module.CALENDAR).encode(), found).study
+    assert study is not None, found.listed()
+    assert {one.horizon for one in study.scenarios} == {128}
+    assert module.WORKING == [130, 129, 128, 128, 128, 128, 129]

@@ -9,6 +9,7 @@ import pytest
 
 from perdure.trace.export_tables import (
     BLOBS,
+    DATE,
     EVENTS,
     HELD_OUT,
     LOG,
@@ -51,3 +52,8 @@ def test_the_page_lists_every_column(table: str) -> None:
     found = re.search(rf"<!-- columns: {table} -->\n\n((?:\|.*\n)+)", page)
     assert found is not None
     assert found[1].rstrip("\n") == drawn(TABLES[table])
+
+
+def test_the_page_names_the_column_of_dates() -> None:
+    """With a calendar, the turns have one more column, beside the tick; the page says so."""
+    assert f"| `{DATE.name}` | {TYPES[DATE.kind]} | {DATE.meaning} |" in PAGE.read_text("utf-8")

@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from perdure.agent.facts import facts_of
 from perdure.agent.fitting import Fitted, Recall, fitted, tokens_max
 from perdure.agent.port import JobModels
-from perdure.agent.prompt import belief_text, conversation, memory_lines, persona_block
+from perdure.agent.prompt import (
+    belief_text,
+    conversation,
+    memory_lines,
+    persona_block,
+    today_text,
+)
 from perdure.records.persona import AttributeSpec, AttributeValue, Memory
 from perdure.records.presentation import Plan, Stimulus, TurnJob
 from perdure.records.record import Record
@@ -67,8 +73,9 @@ class Situation:
             return conversation(
                 shared,
                 self.known.block,
-                memory_lines(memories, header.scenario.tick_unit, header.brief),
+                memory_lines(memories, header.scenario, header.brief),
                 belief_text(held, header.brief),
+                today_text(header.scenario, self.job.tick),
                 *parts,
             )
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from perdure.agent.beliefs import belief_lines
+from perdure.base.dates import Moment
 from perdure.base.text import storable
 from perdure.records.persona import AttributeSpec, AttributeValue, Memory
 from perdure.records.presentation import Said, Stimulus, View
@@ -21,6 +22,7 @@ from perdure.records.scenario import (
     Header,
     Question,
     QuestionType,
+    Scenario,
     Scoring,
 )
 from perdure.study.telling import in_words
@@ -105,16 +107,35 @@ def shown_text(shown: Sequence[Stimulus], view: View, question: Question) -> str
     return "\n".join(["What you are shown now:", *lines])
 
 
-def memory_lines(memories: Sequence[Memory], tick_unit: str, brief: Brief) -> str:
+def today_text(scenario: Scenario, tick: int) -> str:
+    """Write what day it is, if people are told the dates; else empty."""
+    moment = _told(scenario, tick)
+    if moment is None:
+        return ""
+    return f"It is {moment.words}." if scenario.tick_unit != "day" else f"Today is {moment.words}."
+
+
+def _told(scenario: Scenario, tick: int) -> Moment | None:
+    calendar = scenario.calendar
+    return scenario.moment(tick) if calendar is not None and calendar.in_prompt else None
+
+
+def _when(scenario: Scenario, tick: int) -> str:
+    moment = _told(scenario, tick)
+    return f"{scenario.tick_unit} {tick}" if moment is None else moment.words
+
+
+def memory_lines(memories: Sequence[Memory], scenario: Scenario, brief: Brief) -> str:
     """Write what a persona remembers, in the order in which it happened; empty if nothing.
 
-    With each stands the claim that it is about, if it does not say so itself.
+    With each stands when it was, and the claim that it is about, if it does not say so itself.
     """
     if not memories:
         return ""
     claims = {claim.id: quote(claim.text) for claim in brief.claims}
     lines = [
-        f"- {tick_unit} {memory.tick}: {memory.text}{_unsaid(claims.get(memory.claim), memory)}"
+        f"- {_when(scenario, memory.tick)}: {memory.text}"
+        f"{_unsaid(claims.get(memory.claim), memory)}"
         for memory in memories
     ]
     return "\n".join(["What you remember:", *lines])

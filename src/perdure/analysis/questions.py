@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from perdure.analysis.answers import NO_ANSWERS, Count, Tally, count
+from perdure.analysis.calendars import stamp
 from perdure.analysis.cells import Cells, Replicate
 from perdure.analysis.figures import MEAN, Figures, figures_of
 from perdure.analysis.replicates import Between, Sample, SeedWorld, between
 from perdure.analysis.shares import Share, ratio
 from perdure.records.record import Record
-from perdure.records.scenario import Question, QuestionType, Scoring
+from perdure.records.scenario import Question, QuestionType, Scenario, Scoring
 from perdure.records.study import Study
 
 
@@ -31,7 +32,8 @@ class TickShares(Record):
 
     `wave` says whether it is a survey wave. `shares` pools the answers of all seeds, `by_seed` has
     them world by world, where any was scored, and `between` their spread, by figure. `mean` pools
-    the points of a scale or the numbers, and is absent where there is none.
+    the points of a scale or the numbers, and is absent where there is none. `date` is that of the
+    tick, empty without a calendar.
     """
 
     scenario: str
@@ -43,6 +45,7 @@ class TickShares(Record):
     by_seed: tuple[SeedShares, ...]
     between: Between
     mean: float | None = None
+    date: str = ""
 
 
 class ClaimShares(Record):
@@ -99,12 +102,13 @@ def figures_by_question(study: Study) -> dict[str, Figures]:
 def question_shares(study: Study, cells: Cells) -> tuple[QuestionShares, ...]:
     """Count the answers to every scored question that was asked, in the order of the study."""
     found = []
+    scenarios = {one.id: one for one in study.scenarios}
     for question in scored_questions(study).values():
         figures = figures_of(question)
         ticks: list[TickShares] = []
         claims: list[ClaimShares] = []
         for scenario, mine in cells.items():
-            ticks.extend(_ticks(scenario, question.id, mine, figures))
+            ticks.extend(_ticks(scenarios[scenario], question.id, mine, figures))
             claims.extend(_claims(scenario, question.id, mine, figures))
         if ticks:
             found.append(
@@ -126,7 +130,7 @@ _Marked = tuple[Count, int]  # answers counted, and the mark of who gave which
 
 
 def _ticks(
-    scenario: str, question: str, worlds: Sequence[Replicate], figures: Figures
+    scenario: Scenario, question: str, worlds: Sequence[Replicate], figures: Figures
 ) -> Iterable[TickShares]:
     at: dict[tuple[int, bool], dict[int, _Marked]] = {}
     for reading, world in worlds:
@@ -142,7 +146,7 @@ def _ticks(
         whole = sum((counted for counted, _ in counts.values()), NO_ANSWERS)
         samples = [_sample(world, counts.get(world.seed), figures) for _, world in worlds]
         yield TickShares(
-            scenario=scenario,
+            scenario=scenario.id,
             tick=tick,
             wave=wave,
             seeds=tuple(counts),
@@ -151,6 +155,7 @@ def _ticks(
             by_seed=_by_seed(samples),
             between=between(samples, figures.names, tick=tick, bounds=figures.bounds),
             mean=_mean(whole, figures),
+            date=stamp(scenario, tick),
         )
 
 

@@ -13,6 +13,7 @@ import msgspec
 
 from perdure.analysis.anomalies import Anomalies
 from perdure.analysis.beside import Beside, compare, side, why_not
+from perdure.analysis.calendars import Dates, dates_of, stamp
 from perdure.analysis.cells import Cells, by_scenario, waves_of
 from perdure.analysis.change import Change, change
 from perdure.analysis.channels import ChannelFigures
@@ -128,7 +129,10 @@ _ONE_CHOICE = (QuestionType.ONE, QuestionType.LIKERT)
 
 
 class WorldLine(Record):
-    """One world of the report: where it stands, and how many events its record has."""
+    """One world of the report: where it stands, and how many events its record has.
+
+    `date` is that of its last closed tick, empty without a calendar.
+    """
 
     world_id: str
     scenario: str
@@ -144,6 +148,7 @@ class WorldLine(Record):
     cause: str
     activation: Activation
     rungs: tuple[RungAt, ...] = ()
+    date: str = ""
 
 
 class CostReport(Record):
@@ -188,6 +193,7 @@ class Report(Record):
     claim, and `polarization` says how far communities part; without communities it is empty, which
     is among the gaps. `channels` has what was shown and done on each, `anomalies`
     where to look again, by stated rules, `verbatims` what was said in people's own words.
+    `calendars` say which dates the ticks are.
     """
 
     run_id: str
@@ -223,6 +229,7 @@ class Report(Record):
     verbatims: tuple[Verbatims, ...] = ()
     beside: Beside | None = None
     scored_by: tuple[ScoredBy, ...] = ()
+    calendars: tuple[Dates, ...] = ()
 
 
 class _Frame(Record):
@@ -281,7 +288,10 @@ def build_report(
     paths = outlooks.paths(cells)
     weighting = weighting_of(study.population, source.entry.weights, personas)
     lines = [line for reading in readings for line in reading.costs]
-    worlds = tuple(_world_line(outcomes.get(r.world.world_id), r) for r in readings)
+    worlds = tuple(
+        _world_line(outcomes.get(r.world.world_id), r, scenarios[r.world.scenario])
+        for r in readings
+    )
     spent = total(lines)
     apart = outside(source.log, source.journal, source.journal_fault)
     return Report(
@@ -356,6 +366,7 @@ def build_report(
         polarization=outlooks.polarization(cells, _single(study, waved)),
         beside=_beside(beside, question, frame.real, cells) if beside is not None else None,
         scored_by=scored_by(study, rescoring),
+        calendars=dates_of(study.scenarios),
     )
 
 
@@ -538,7 +549,9 @@ def _differences(
         )
 
 
-def _world_line(outcome: WorldOutcome | None, reading: WorldReading) -> WorldLine:
+def _world_line(
+    outcome: WorldOutcome | None, reading: WorldReading, scenario: Scenario
+) -> WorldLine:
     world = reading.world
     return WorldLine(
         world_id=world.world_id,
@@ -555,6 +568,7 @@ def _world_line(outcome: WorldOutcome | None, reading: WorldReading) -> WorldLin
         cause=outcome.cause if outcome else "",
         activation=reading.activation,
         rungs=outcome.rungs if outcome else (),
+        date=stamp(scenario, reading.tick),
     )
 
 

@@ -11,6 +11,7 @@ from enum import StrEnum
 
 import msgspec
 
+from perdure.analysis.calendars import Dates, dates_of, stamp
 from perdure.analysis.models import answered_by
 from perdure.analysis.outside import Outside, outside
 from perdure.records.budget import Budget
@@ -27,6 +28,7 @@ from perdure.records.registry import (
     WorldOutcome,
     WorldState,
 )
+from perdure.records.scenario import Scenario
 from perdure.records.study import Study
 from perdure.trace.comparability import comparability
 from perdure.trace.forced import Marks, marks, study_in_force
@@ -45,7 +47,10 @@ class State(StrEnum):
 
 
 class WorldStanding(Record):
-    """Where one world stands: its last closed tick (-1 if none) of how many."""
+    """Where one world stands: its last closed tick (-1 if none) of how many, and the date of it.
+
+    Without a calendar, and before the first tick is closed, there is no `date`.
+    """
 
     world_id: str
     scenario: str
@@ -60,6 +65,7 @@ class WorldStanding(Record):
     unknown_costs: int
     cause: str
     rungs: tuple[RungAt, ...] = ()
+    date: str = ""
 
 
 class Standing(Record):
@@ -68,7 +74,7 @@ class Standing(Record):
     Turns, calls and cost are those of closed ticks; what was called beside them is `outside`.
     `budget` is the one in force, `rungs` all that the run took of its ladder. `marks` says what the
     run was forced past. `answered_by` names the models that are asked now. `comparability` says
-    which worlds ran alike.
+    which worlds ran alike, `calendars` which dates the ticks are.
     """
 
     run_id: str
@@ -91,6 +97,7 @@ class Standing(Record):
     marks: Marks
     rungs: tuple[RungAt, ...] = ()
     comparability: Comparability = Comparability()
+    calendars: tuple[Dates, ...] = ()
 
 
 def standing(
@@ -107,9 +114,12 @@ def standing(
 
     `journal` and `journal_fault` are as in `outside`.
     """
-    lines = tuple(_world(world, outcomes.get(world.world_id)) for world in worlds)
-    state, cause, exit_status = _state(lines, log, held=held)
     study = msgspec.json.decode(entry.study, type=Study)
+    scenarios = {one.id: one for one in study.scenarios}
+    lines = tuple(
+        _world(world, scenarios[world.scenario], outcomes.get(world.world_id)) for world in worlds
+    )
+    state, cause, exit_status = _state(lines, log, held=held)
     return Standing(
         run_id=entry.run_id,
         state=state,
@@ -131,6 +141,7 @@ def standing(
         budget=budget_in_force(study.budget, log),
         rungs=rungs_of(log),
         comparability=comparability(worlds, outcomes),
+        calendars=dates_of(study.scenarios),
     )
 
 
@@ -150,7 +161,7 @@ def _state(
     return State.INTERRUPTED, "No process holds this run, and it did not end by itself.", 0
 
 
-def _world(world: WorldEntry, outcome: WorldOutcome | None) -> WorldStanding:
+def _world(world: WorldEntry, scenario: Scenario, outcome: WorldOutcome | None) -> WorldStanding:
     known = outcome or WorldOutcome(world_id=world.world_id)
     return WorldStanding(
         world_id=world.world_id,
@@ -166,4 +177,5 @@ def _world(world: WorldEntry, outcome: WorldOutcome | None) -> WorldStanding:
         unknown_costs=known.unknown_costs,
         cause=known.cause,
         rungs=known.rungs,
+        date=stamp(scenario, known.tick),
     )

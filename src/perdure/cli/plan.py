@@ -95,6 +95,7 @@ def plan(
         UsageError: a flag does not fit the study.
 
     """
+    from perdure.analysis.calendars import dates_of  # noqa: PLC0415 - heavy
     from perdure.analysis.models import answered_by  # noqa: PLC0415 - heavy
     from perdure.base.clock import SystemClock  # noqa: PLC0415 - heavy
     from perdure.cli.output import show, write_json  # noqa: PLC0415 - heavy
@@ -152,6 +153,7 @@ def plan(
                 "unpriced": asked.unpriced,
                 "population": loaded.population.manifest,
                 "cells": _cells(asked.study, found, recorded),
+                "calendars": dates_of(asked.study.scenarios),
                 "forecast": found,
                 "budget": asked.study.budget,
                 "outlook": held,

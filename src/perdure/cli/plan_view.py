@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from perdure.analysis.calendars import dates_of
 from perdure.analysis.document import Block
 from perdure.analysis.models import answered_by
 from perdure.base.money import show
 from perdure.base.text import one_line
+from perdure.cli.calendar_view import calendar_parts
 from perdure.cli.figures import UNKNOWN, count, duration, plural, spend
 from perdure.cli.plan_budget_view import budget_parts, price_parts
 from perdure.cli.population_view import population_parts
@@ -63,6 +65,7 @@ def plan_parts(
         f"Useful concurrency: up to {count(forecast.widest_tick)} calls in flight, "
         "the widest tick over all worlds."
     )
+    yield from calendar_parts(dates_of(study.scenarios))
     if trial is not None:
         yield from _trial_parts(trial)
     if refused:

@@ -10,6 +10,7 @@ from perdure.analysis.document import Block
 from perdure.analysis.prediction import Prediction
 from perdure.analysis.questions import QuestionShares, TickShares
 from perdure.analysis.shares import Share
+from perdure.cli.calendar_view import date_text
 from perdure.cli.figures import count, percent, plain, plural, score
 from perdure.cli.headline_view import is_end
 from perdure.cli.plot_view import claim_plots, share_plots
@@ -71,6 +72,10 @@ def _heads(rows: Sequence[TickShares]) -> list[_Head]:
     return [(row.scenario, str(row.tick), row.answers, row.shares, row.mean) for row in rows]
 
 
+def _dated(tick: str, date: str) -> str:
+    return f"{tick} ({date_text(date)})" if date else tick
+
+
 def _shares_table(
     question: QuestionShares,
     heads: Sequence[_Head],
@@ -86,6 +91,12 @@ def _shares_table(
     extra = extra or [[] for _ in heads]
     kind = "claims" if named[1] == "claim" else "answers"
     at = [(kind, question.id, scenario, key) for scenario, key, *_ in heads]
+    if kind == "answers":
+        when = {(row.scenario, str(row.tick)): row.date for row in question.ticks if row.date}
+        heads = [
+            (one, _dated(key, when.get((one, key), "")), answers, shares, mean)
+            for one, key, answers, shares, mean in heads
+        ]
     behind = f"{address(kind, question.id)}/{'/'.join(named).upper()}"
     columns: list[str] = []
     rows: list[list[str]] = []

@@ -16,6 +16,7 @@ from perdure.analysis.unmeasured import Gap
 from perdure.cli.alike_view import alike_parts
 from perdure.cli.anomalies_view import anomaly_parts
 from perdure.cli.budget_view import standing_parts
+from perdure.cli.calendar_view import calendar_parts, date_text
 from perdure.cli.change_view import change_parts, difference_parts
 from perdure.cli.channels_view import channel_parts
 from perdure.cli.cost_view import cost_table, outside_line, outside_parts
@@ -43,6 +44,7 @@ def report_parts(report: Report, folder: str = "") -> Iterator[Block]:
         yield paragraph(f"Run {report.run_id}, {report.state}")
     if report.partial:
         yield paragraph(f"\n{report.partial}", style="bold")
+    yield from calendar_parts(report.calendars)
     if report.marks.forced:
         yield paragraph("")
         yield from mark_parts(report.marks)
@@ -186,7 +188,7 @@ def _everyone(predictions: Sequence[Prediction], outcome: Outcome) -> Iterator[B
 def _prediction(prediction: Prediction, outcome: Outcome, report: Report) -> Iterator[Block]:
     yield heading(
         f"{outcome.name}: predicted and real, {prediction.scenario}, wave at tick "
-        f"{prediction.tick}",
+        f"{prediction.tick}{_date(prediction, report)}",
         level=3,
     )
     if prediction.same_as:
@@ -204,6 +206,16 @@ def _prediction(prediction: Prediction, outcome: Outcome, report: Report) -> Ite
     yield _shares(prediction, outcome, report)
     yield paragraph("")
     yield _yardsticks(prediction, outcome, report.grouped_by_label)
+
+
+def _date(prediction: Prediction, report: Report) -> str:
+    """Give the date of a wave, if it has one."""
+    dates = (
+        one.waves.get(str(prediction.tick), "")
+        for one in report.calendars
+        if prediction.scenario in one.scenarios
+    )
+    return "".join(f" ({date_text(one)})" for one in dates if one)
 
 
 def _shares(prediction: Prediction, outcome: Outcome, report: Report) -> Block:
@@ -351,6 +363,7 @@ def _worlds(report: Report) -> Iterator[Block]:
             str(world.seed),
             world.state.replace("_", " "),
             f"{world.tick + 1}/{world.horizon}",
+            *([date_text(world.date)] if report.calendars else []),
             count(world.turns),
             count(world.turns_failed),
             count(world.events),
@@ -358,6 +371,8 @@ def _worlds(report: Report) -> Iterator[Block]:
         for world in report.worlds
     ]
     columns = ["world", "scenario", "seed", "state", "ticks", "turns", "failed", "events"]
+    if report.calendars:
+        columns.insert(5, "date")
     yield from world_rows(columns, rows, behind="worlds/WORLD")
     yield from cause_parts(report.worlds, indent=2)
     if len(report.worlds) > 1:

@@ -69,7 +69,8 @@ code crashes, hangs or eats memory ends alone, named, and the others go on. A wo
 that is killed loses nothing: its worlds go on from their record.
 
 Ctrl-C finishes the open ticks and pauses (exit code 75); a second one stops at
-once. Closed ticks are kept either way. Progress goes to standard error.
+once. Closed ticks are kept either way. Progress goes to standard error. SIGUSR1 has
+every process of the run write where it is into DIR/logs, and changes nothing.
 
 \b
 Example:
@@ -268,6 +269,7 @@ def carry_out(
         flags=overrides.flags(),
         network_fs=network_fs,
         allow_dear_calls=allow_dear_calls,
+        tells_stacks=True,
         **labour.settings(asked.study),
     )
 

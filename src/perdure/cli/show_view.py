@@ -31,7 +31,7 @@ def shown_parts(shown: Shown, folder: str) -> Parts:
     kind = shown.kind.replace("_", " ")
     world = shown.world
     about = f" of {shown.persona}" if shown.persona else ""
-    yield folded(f"{shown.event}: {kind}{about}, at tick {shown.tick}", style="bold")
+    yield folded(f"{shown.event}: {kind}{about}, at {_tick(shown, shown.tick)}", style="bold")
     yield folded(
         f"World {world.world_id}: scenario {world.scenario}, seed {world.replicate_seed}, "
         f"{plural(world.horizon, 'tick')} of {a(shown.tick_unit)} each."
@@ -55,7 +55,7 @@ def _turn(shown: Shown, turn: WholeTurn) -> Parts:
     yield from _did(turn)
     yield from _scored(turn)
     yield from _believed(turn)
-    yield from _kept(turn)
+    yield from _kept(shown, turn)
     if turn.reflection is not None:
         yield from _reflected(turn.reflection)
     if turn.probe is not None:
@@ -152,13 +152,21 @@ def _remembered(shown: Shown) -> Parts:
     number = len(shown.remembered)
     yield _heading(f"Remembered: {'1 memory' if number == 1 else f'{number} memories'}")
     for one in shown.remembered:
-        yield from _memory(f"{one.event}, content {one.number}", one.memory)
+        yield from _memory(shown, f"{one.event}, content {one.number}", one.memory)
 
 
-def _memory(place: str, memory: Memory) -> Parts:
+def _tick(shown: Shown, tick: int) -> str:
+    """Name a tick, with its date where it has one."""
+    if shown.calendar is None:
+        return f"tick {tick}"
+    return f"tick {tick}, {shown.calendar.moment(tick, shown.tick_unit).short}"
+
+
+def _memory(shown: Shown, place: str, memory: Memory) -> Parts:
     about = f", about {memory.claim}" if memory.claim else ""
+    when = _tick(shown, memory.tick)
     yield folded(
-        f"tick {memory.tick}, importance {memory.importance:g}, {memory.source}{about} ({place}):",
+        f"{when}, importance {memory.importance:g}, {memory.source}{about} ({place}):",
         indent=2,
     )
     yield folded(memory.text, indent=4)
@@ -262,12 +270,12 @@ def _believed(turn: WholeTurn) -> Parts:
     yield folded(f"({'; '.join(places)})", indent=2)
 
 
-def _kept(turn: WholeTurn) -> Parts:
+def _kept(shown: Shown, turn: WholeTurn) -> Parts:
     if not turn.memories:
         return
     yield _heading("Will remember")
     for one in turn.memories:
-        yield from _memory(f"{one.event}, content {one.number}", one.memory)
+        yield from _memory(shown, f"{one.event}, content {one.number}", one.memory)
 
 
 def _reflected(reflection: Reflection) -> Parts:

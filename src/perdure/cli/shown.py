@@ -6,11 +6,13 @@ Everything is read from the record; no code of the study's own is loaded.
 from __future__ import annotations
 
 from perdure.agent import Refused
+from perdure.analysis.calendars import stamp
 from perdure.analysis.links import Links, links_of
 from perdure.analysis.place import place_of
 from perdure.analysis.turn import Remembered, WholeTurn
 from perdure.analysis.whole_turn import event_id, gather, remembered
 from perdure.base.errors import DamagedRecordError, UsageError
+from perdure.records.calendar import Calendar
 from perdure.records.events import KIND_OF, Event, Payload
 from perdure.records.persona import Persona
 from perdure.records.presentation import Plan
@@ -30,7 +32,7 @@ class Shown(Record):
     `turn` is the whole turn that it belongs to, `assembled` its prompt made again, and `remembered`
     what that tells of the past: as the turn says, else as the agent chose it, absent if nobody
     knows. For events of no turn there are `links` instead. `blobs` gives the size in bytes of what
-    the event cites by hash, each checked.
+    the event cites by hash, each checked. `date` is that of its tick, empty without a calendar.
     """
 
     run_id: str
@@ -38,6 +40,8 @@ class Shown(Record):
     kind: str
     tick: int
     tick_unit: str
+    date: str
+    calendar: Calendar | None
     persona: str
     content: int | None
     world: WorldEntry
@@ -91,6 +95,8 @@ def _shown(reader: RunReader, lookup: Lookup, world: WorldEntry, event: Event) -
         kind=KIND_OF[type(event.payload)],
         tick=event.tick,
         tick_unit=header.scenario.tick_unit,
+        date=stamp(header.scenario, event.tick),
+        calendar=header.scenario.calendar,
         persona=event.persona,
         content=event.content,
         world=world,

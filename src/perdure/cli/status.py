@@ -84,6 +84,7 @@ def _total(found: Standing) -> str:
 def _parts(found: Standing, folder: str, progress: Progress | None) -> Iterator[Block]:
     from perdure.cli.alike_view import alike_parts  # noqa: PLC0415 - heavy
     from perdure.cli.budget_view import standing_parts  # noqa: PLC0415 - heavy
+    from perdure.cli.calendar_view import calendar_parts, date_text  # noqa: PLC0415 - heavy
     from perdure.cli.cost_view import outside_parts  # noqa: PLC0415 - heavy
     from perdure.cli.figures import count, plural, spend  # noqa: PLC0415 - heavy
     from perdure.cli.marks_view import mark_parts, transport_parts  # noqa: PLC0415 - heavy
@@ -112,6 +113,7 @@ def _parts(found: Standing, folder: str, progress: Progress | None) -> Iterator[
     spent = found.cost + found.outside.amount
     yield from standing_parts(found.budget, found.rungs, found.worlds, found.currency, spent)
     yield from alike_parts(found.comparability, len(found.worlds))
+    yield from calendar_parts(found.calendars)
     if progress is not None:
         yield paragraph(f"Now: {pace_text(progress)}")
     yield paragraph("")
@@ -129,6 +131,7 @@ def _parts(found: Standing, folder: str, progress: Progress | None) -> Iterator[
             str(world.seed),
             _shown(world.state),
             f"{world.tick + 1}/{world.horizon}",
+            *([date_text(world.date)] if found.calendars else []),
             count(world.turns),
             count(world.turns_failed),
             spend(world.cost, world.unknown_costs, found.currency),
@@ -136,5 +139,7 @@ def _parts(found: Standing, folder: str, progress: Progress | None) -> Iterator[
         for world in worlds
     ]
     columns = ["world", "scenario", "seed", "state", "ticks", "turns", "failed", "spend"]
+    if found.calendars:
+        columns.insert(5, "date")
     yield from world_rows(columns, rows)
     yield from cause_parts(found.worlds)

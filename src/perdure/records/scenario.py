@@ -5,8 +5,10 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any
 
+from perdure.base.dates import Moment
 from perdure.records.anchors import Anchors
 from perdure.records.baseline_rule import BaselineRule
+from perdure.records.calendar import Calendar
 from perdure.records.channels import Channels, Involvement, PlannedIntervention
 from perdure.records.persona import Choice, Ontology
 from perdure.records.record import Record
@@ -123,7 +125,7 @@ class Scenario(Record):
     `interventions` change what they see there. `activation` is the chance that a persona is active
     at a tick, times its `involvement` if there is one, times the factor of the tick in `rhythm`,
     which begins anew when it is over. `settings` are for the user's own world and are not read by
-    ours. `world` names the world's class as `module:Class`.
+    ours. `world` names the world's class as `module:Class`. With a `calendar`, each tick is a date.
     """
 
     id: str
@@ -143,6 +145,11 @@ class Scenario(Record):
     rhythm: tuple[float, ...] = ()
     more_questions: tuple[str, ...] = ()
     shuffle_questions: bool = False
+    calendar: Calendar | None = None
+
+    def moment(self, tick: int) -> Moment | None:
+        """Say when a tick begins; None without a calendar."""
+        return None if self.calendar is None else self.calendar.moment(tick, self.tick_unit)
 
     @property
     def wave_questions(self) -> tuple[str, ...]:

@@ -46,6 +46,7 @@ from perdure.runner.respondents import host_for
 from perdure.runner.session import Session, conduct
 from perdure.runner.spendable import graph_library, require_spendable, tables_used
 from perdure.runner.spending import hold_to_budget
+from perdure.runner.stacks import AlsoAsked, forget_unasked, stacks_on_request
 from perdure.runner.taking_up import take_up
 from perdure.runner.wire import Setup
 from perdure.runner.world_run import Guard
@@ -204,6 +205,10 @@ async def _govern(
     async with AsyncExitStack() as open_now:
         open_now.callback((await GovernorLock.acquire(folder, sitting.clock)).release)
         await wait_for_workers(folder, sitting.clock)
+        asked_for_stacks: AlsoAsked = []
+        if config.tells_stacks:
+            open_now.callback(forget_unasked, folder)
+            asked_for_stacks = open_now.enter_context(stacks_on_request(folder, "run"))
         past = look_again(config, past, now_s=sitting.clock.wall_s())
         if past.result is not None:
             return past.result
@@ -238,6 +243,9 @@ async def _govern(
         live_max, said_of_files = live_now(config.study, len(cells))
         if said_of_files:
             sitting.notice(said_of_files)
+        crew = _crew(sitting, past, folder, registry.epoch)
+        if crew is not None:
+            asked_for_stacks.append(crew.ask_for_stacks)
         result = await conduct(
             Session(
                 config=config,
@@ -254,7 +262,7 @@ async def _govern(
                 guard=sitting.guard,
                 notice=sitting.notice,
                 live_max=live_max,
-                crew=_crew(sitting, past, folder, registry.epoch),
+                crew=crew,
             )
         )
         await journal.finish()
@@ -279,6 +287,7 @@ def _crew(sitting: _Sitting, past: History, folder: Path, epoch: int) -> Crew | 
         epoch=epoch,
         memory_bytes=config.worker_bytes,
         python_path=os.environ.get("PYTHONPATH"),
+        tells_stacks=config.tells_stacks,
     )
     return Crew(
         config.workers,

@@ -41,7 +41,8 @@ class RunConfig:
     Worlds are driven in so many processes of their own as `workers` says; with 0, in this one. One
     that gives no word for `step_limit_s` seconds, while it waits for nothing, is taken to hang, and
     ended. `worker_bytes` is the address space that a worker may have, if that is to be limited.
-    Both hold for workers only.
+    Both hold for workers only. With `tells_stacks`, SIGUSR1 has every process of the run write into
+    `logs/` where it is.
     """
 
     study: Study
@@ -57,6 +58,7 @@ class RunConfig:
     workers: int = 0
     step_limit_s: float = STEP_LIMIT_S
     worker_bytes: int | None = None
+    tells_stacks: bool = False
 
     def __post_init__(self) -> None:
         """Put study and people as a record gives them back, whatever order they were written in."""

@@ -91,6 +91,11 @@ class Crew:
         self._doing: dict[str, set[asyncio.Task[None]]] = defaultdict(set)
         self._leaves: set[asyncio.Task[None]] = set()
 
+    def ask_for_stacks(self) -> None:
+        """Have each worker write where it is."""
+        for worker in tuple(self._workers.values()):
+            worker.ask_for_stacks()
+
     async def work(
         self,
         headers: Sequence[Header],

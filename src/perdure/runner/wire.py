@@ -40,7 +40,8 @@ class Setup(Record, tag="setup"):
     `run_folder` is where the records are, `study_folder` where plug-ins and the data `files` are.
     `agent` and `worlds` are the classes of the study, `plugins` those of them that are not ours.
     `path` is where modules are looked for, and `python_path` the variable as it is for everybody
-    else. `memory_bytes` is the address space that the process may have, if that is limited.
+    else. `memory_bytes` is the address space that the process may have, if that is limited. With
+    `tells_stacks` it answers SIGUSR1.
     """
 
     path: tuple[str, ...]
@@ -55,6 +56,7 @@ class Setup(Record, tag="setup"):
     epoch: int
     memory_bytes: int | None = None
     python_path: str | None = None
+    tells_stacks: bool = False
 
 
 class TakeWorld(Record, tag="take"):

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from perdure.base.errors import StorageError
+from perdure.runner.stacks import ASKS
 from perdure.runner.wire import CUT_OFF, OUT_OF_MEMORY, Line, ToGovernor, ends
 
 # How long what a worker sent last may be on its way, and how long one that is done may take to go.
@@ -82,6 +83,11 @@ class WorkerProcess:
             for world in worlds
             if not self.open[world]
         }
+
+    def ask_for_stacks(self) -> None:
+        """Have it write where it is. One that is not ready would end of that instead."""
+        if self.is_ready and self._popen is not None:
+            self._popen.send_signal(ASKS)
 
     def dismiss(self) -> None:
         """Let it go: none of its worlds goes on."""

@@ -15,7 +15,7 @@ import resource
 import signal
 import sys
 from collections.abc import Callable, Collection, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import NoReturn
 
@@ -32,6 +32,7 @@ from perdure.runner.plugins import PluginParts
 from perdure.runner.readings import Readings
 from perdure.runner.remote import Questions, RemoteGovernor, RemoteHost
 from perdure.runner.signals import STOP_SIGNALS
+from perdure.runner.stacks import stacks_on_request
 from perdure.runner.starting import Workshop
 from perdure.runner.told import tell
 from perdure.runner.wire import (
@@ -147,6 +148,10 @@ class _Bench:
         del os.environ["PYTHONPATH"]
         if setup.python_path is not None:
             os.environ["PYTHONPATH"] = setup.python_path
+        self._open = ExitStack()
+        if setup.tells_stacks:
+            answering = stacks_on_request(Path(setup.run_folder), f"worker-{os.getpid()}")
+            self._open.enter_context(answering)
         watch = Watch(Path(setup.study_folder), setup.files, setup.plugins)
         watch.begin(setup.fingerprint, SystemClock())
         if setup.memory_bytes is not None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 from typing import Any, Generic, TypeVar
 
@@ -22,6 +23,7 @@ K = TypeVar("K")
 
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,17})", re.ASCII)
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,18})?", re.ASCII)
+_DATE = re.compile(r"[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +142,32 @@ class Shaped(ScalarKind[str]):
             self.refuse(value, place, found)
             return None
         return value
+
+
+@dataclass(frozen=True)
+class Day(ScalarKind[str]):
+    """A date that there is, with its year, month and day."""
+
+    @property
+    def blank(self) -> str:
+        """A date."""
+        return "2026-01-05"
+
+    @property
+    def shown(self) -> str:
+        """How a date is written."""
+        return "a date with year, month and day, such as `2026-01-05`"
+
+    def read_text(self, value: str, place: Scalar, found: Findings) -> str | None:
+        """Read a date that is in the calendar of its year."""
+        if _DATE.fullmatch(value):
+            try:
+                return date.fromisoformat(value).isoformat()
+            except ValueError:
+                found.add(place.line, f"There is no date {quoted(value)}.", f"Write {self.shown}.")
+                return None
+        self.refuse(value, place, found)
+        return None
 
 
 @dataclass(frozen=True)

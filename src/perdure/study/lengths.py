@@ -33,6 +33,10 @@ _WANTED = 80
 _EARLIER = 200
 _EARLIER_WORST = 2_600
 
+# A date in words, of now and of each memory: "the week of Wednesday, 30 September 2026".
+_DATE = 40
+_DATE_WORST = 60
+
 Measure = Callable[[str], int]
 
 
@@ -64,6 +68,9 @@ def lengths(study: Study) -> Lengths:
     who, who_worst = _shared(study, len, _mean), _shared(study, _bytes, _most)
     typical = who + round(_MEMORY * few) + messages
     worst = who_worst + _MEMORY_WORST * remembered + messages_worst
+    if any(one.calendar is not None and one.calendar.in_prompt for one in study.scenarios):
+        typical += round(_DATE * (1 + few))
+        worst += _DATE_WORST * (1 + remembered)
     before = max((len(one.wave_questions) - 1 for one in study.scenarios if one.waves), default=0)
     asked = _mean(_question(question, len) for question in study.questions)
     asked_worst = _most(_question(question, _bytes) for question in study.questions)

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from perdure.base.text import a
+from perdure.records.calendar import Calendar
 from perdure.records.channels import (
     Channels,
     Feed,
@@ -26,6 +27,7 @@ from perdure.records.record import Record
 from perdure.study import schema
 from perdure.study.findings import quoted, suggestion
 from perdure.study.kinds import Spot
+from perdure.study.read_calendar import week_of
 from perdure.study.read_models import require_vectors
 from perdure.study.references import References
 from perdure.study.section import Field, Section
@@ -216,8 +218,13 @@ def read_involvement(section: Section, references: References) -> Involvement:
     )
 
 
-def read_rhythm(section: Section, tick_unit: str) -> tuple[float, ...]:
-    """Read the factor of each tick, written out or by the name of a rhythm."""
+def read_rhythm(
+    section: Section, tick_unit: str, calendar: Calendar | None, horizon: int
+) -> tuple[float, ...]:
+    """Read the factor of each tick, written out or by the name of a rhythm.
+
+    Where ticks have dates, a day of a rhythm is that of its weekday.
+    """
     value = section.get(schema.RHYTHM)
     if not isinstance(value, str):
         return tuple(spot.value for spot in value)
@@ -225,4 +232,6 @@ def read_rhythm(section: Section, tick_unit: str) -> tuple[float, ...]:
     if tick_unit != unit:
         wrong = f"The rhythm `{value}` is one of ticks of {a(unit)}, and a tick is {a(tick_unit)}."
         section.wrong(schema.RHYTHM, wrong, f"Write `tick: {unit}`, or a list of factors.")
+    if calendar is not None and tick_unit == unit == "day":
+        return week_of(factors, calendar, horizon)
     return factors

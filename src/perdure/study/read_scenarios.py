@@ -15,6 +15,7 @@ from perdure.study import schema
 from perdure.study.findings import Findings, quoted, suggestion
 from perdure.study.grid import cells, size
 from perdure.study.kinds import Named
+from perdure.study.read_calendar import Dated, counts, read_calendar
 from perdure.study.read_channels import (
     read_channels,
     read_interventions,
@@ -71,7 +72,10 @@ class _Reader:
         self._known = known
         source = self._from(schema.HORIZON)
         horizon = source.get(schema.HORIZON) if source.has(schema.HORIZON) else None
-        self._references = References(study, known, horizon)
+        dated = self._dated(horizon)
+        self._calendar = dated.calendar
+        self._horizon = horizon if dated.ticks is None else dated.ticks
+        self._references = References(study, known, self._horizon)
 
     def _from(self, field: Field[Any]) -> Section:
         own = self._entry.value
@@ -83,6 +87,7 @@ class _Reader:
     def scenario(self) -> Scenario:
         """Read the scenario; what is wrong with it is among the findings."""
         self._check_horizon()
+        horizon = self._horizon or schema.HORIZON.kind.blank
         shown = self._from(schema.EXPOSURES)
         exposures = self._references.claims_at(shown.get(schema.EXPOSURES), "exposure", shown.found)
         asked = self._wave_questions()
@@ -90,7 +95,7 @@ class _Reader:
         return Scenario(
             id=self._entry.key,
             variant=self._variant(),
-            horizon=self._get(schema.HORIZON),
+            horizon=horizon,
             tick_unit=self._get(schema.TICK),
             waves=self._waves(),
             wave_question=asked[0] if asked else "",
@@ -102,7 +107,20 @@ class _Reader:
             **self._channels(),
             more_questions=asked[1:],
             shuffle_questions=self._get(schema.SHUFFLE_QUESTIONS),
+            calendar=self._calendar,
         )
+
+    def _dated(self, horizon: int | None) -> Dated:
+        """Read the calendar, if there is one, and how many ticks it has, if it says so."""
+        source = self._from(schema.CALENDAR)
+        if not source.has(schema.CALENDAR):
+            return Dated()
+        calendar = source.get(schema.CALENDAR)
+        if counts(calendar) and (where := self._from(schema.HORIZON)).present(schema.HORIZON):
+            wrong = f"`{where.trail}.horizon` is written, and `{calendar.trail}` counts it."
+            remedy = "Leave it out, or leave out how long the calendar takes."
+            where.wrong(schema.HORIZON, wrong, remedy)
+        return read_calendar(calendar, self._get(schema.TICK), horizon)
 
     def _channels(self) -> dict[str, Any]:
         """Read the channels and what belongs to them. What is not there is left out."""
@@ -119,7 +137,9 @@ class _Reader:
         if involved.has(schema.INVOLVEMENT):
             section = involved.get(schema.INVOLVEMENT)
             given["involvement"] = read_involvement(section, references)
-        given["rhythm"] = read_rhythm(self._from(schema.RHYTHM), self._get(schema.TICK))
+        given["rhythm"] = read_rhythm(
+            self._from(schema.RHYTHM), self._get(schema.TICK), self._calendar, self._horizon or 0
+        )
         return given
 
     def _world(self) -> str:
@@ -128,6 +148,11 @@ class _Reader:
         return schema.WORLD_THAT_SHIPS if name == schema.ITS_NAME else name
 
     def _check_horizon(self) -> None:
+        dated = self._from(schema.CALENDAR)
+        if dated.present(schema.CALENDAR) and (
+            not dated.has(schema.CALENDAR) or counts(dated.get(schema.CALENDAR))
+        ):
+            return
         if not self._from(schema.HORIZON).present(schema.HORIZON):
             wrong = f"The scenario `{self._entry.key}` has no horizon."
             remedy = "Write `horizon:` in it or in `timeline`, such as `horizon: 6`."

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from perdure.base.dates import WEEKDAYS
 from perdure.records.baseline_rule import Reactions
 from perdure.records.budget import Ladder
 from perdure.records.channels import InterventionKind, Ranking, Scope
@@ -14,6 +15,7 @@ from perdure.records.scenario import AgentSettings, QuestionType, Scoring
 from perdure.records.study import Order
 from perdure.study.grid import Grid
 from perdure.study.kinds import (
+    Day,
     Free,
     ListOf,
     MapOf,
@@ -484,9 +486,56 @@ QUESTION = Group(
 
 # --- scenarios ----------------------------------------------------------------------------------
 VARIANT = Field("variant", Name(), "The variant that this scenario belongs to.")
-HORIZON = Field("horizon", Whole(1, HORIZON_MAX), "How many ticks a world lives, from tick 0.")
+HORIZON = Field(
+    "horizon",
+    Whole(1, HORIZON_MAX),
+    "How many ticks a world lives, from tick 0.",
+    default="counted from `calendar`",
+)
 TICK = Field(
     "tick", Word(("hour", "day", "week")), "How long a tick is.", otherwise="day", default="`day`"
+)
+CALENDAR_START = Field("start", Day(), "The first day.", required=True)
+CALENDAR_DAYS = Field(
+    "days",
+    Whole(1, 7 * HORIZON_MAX),
+    "How many days of the calendar pass, those that are skipped among them; `horizon` is counted.",
+    default="see `end`",
+)
+CALENDAR_END = Field(
+    "end",
+    Day(),
+    "The last day, in place of `days`; `horizon` is counted.",
+    default="`horizon` says it",
+)
+SKIP_WEEKDAYS = Field(
+    "skip_weekdays",
+    ListOf(Word(WEEKDAYS), most=len(WEEKDAYS)),
+    "Days of every week that have no tick, such as `[saturday, sunday]`.",
+    otherwise=(),
+    default="none",
+)
+SKIP_DATES = Field(
+    "skip_dates",
+    ListOf(Day(), most=10_000),
+    "Dates that have no tick, such as holidays.",
+    otherwise=(),
+    default="none",
+)
+IN_PROMPT = Field(
+    "in_prompt",
+    Switch(),
+    "Whether people are told the date, of now and of what they remember.",
+    otherwise=False,
+    default="`false`: they are told the number of the tick",
+)
+CALENDAR_GROUP = Group(
+    "calendar",
+    (CALENDAR_START, CALENDAR_DAYS, CALENDAR_END, SKIP_WEEKDAYS, SKIP_DATES, IN_PROMPT),
+    "Which date each tick is (see [above](#calendars)).",
+)
+CALENDAR = Field(
+    "calendar", CALENDAR_GROUP, "Which date each tick is.", default="ticks have no date"
 )
 WAVES = Field(
     "waves",
@@ -751,13 +800,14 @@ RHYTHM = Field(
     "rhythm",
     WordOr(tuple(RHYTHMS), ListOf(Number(0, 100), least=1, most=10_000)),
     "A factor of `activation` for each tick, over and over; or the name of a rhythm, of 24 hours "
-    "from midnight or of 7 days from Monday.",
+    "from midnight or of 7 days from Monday; with a `calendar`, each day has that of its weekday.",
     otherwise=(),
     default="all ticks are alike",
 )
 _TIMELINE: tuple[Field[Any], ...] = (
     HORIZON,
     TICK,
+    CALENDAR,
     WAVES,
     WAVE_QUESTION,
     WAVE_QUESTIONS,
@@ -784,7 +834,8 @@ SCENARIO = Group(
     "scenario",
     (VARIANT, *_TIMELINE, GRID),
     "The conditions of a world. A key that is absent here comes from `timeline`; `variant` and "
-    "`horizon` must be in one place or the other (`variant` may be left out if there is one).",
+    "`horizon` must be in one place or the other (`variant` may be left out if there is one, and "
+    "`horizon` if `calendar` says how long it takes).",
 )
 
 # --- models -------------------------------------------------------------------------------------
@@ -1453,6 +1504,7 @@ GROUPS = (
     CHOICE,
     TIMELINE,
     SCENARIO,
+    CALENDAR_GROUP,
     CHANNELS_GROUP,
     FEED_GROUP,
     FORUM_GROUP,

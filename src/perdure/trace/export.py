@@ -30,12 +30,12 @@ from perdure.trace.export_tables import (
     OPEN,
     PEOPLE,
     RUN,
-    TURNS,
     WORLDS,
     held_out_rows,
     log_rows,
     open_rows,
     people_rows,
+    turn_columns,
     world_rows,
 )
 from perdure.trace.failures import translate_os, undecodable
@@ -187,7 +187,8 @@ class _Export:
         with TableWriter(self._folder / events, EVENTS, about) as writer:
             # The events pass once: each is written on its way to the turns.
             rows = turn_rows(reader.entry, world, scenario, self._passing(name, writer))
-            turn_count = write_table(self._folder / turns, TURNS, rows, about)
+            columns = turn_columns(scenario)
+            turn_count = write_table(self._folder / turns, columns, rows, about)
         self._describe(events, writer.rows)
         self._describe(turns, turn_count)
         with TableWriter(self._folder / world_file(BLOBS_NAME, name), BLOBS, about) as blobs:

@@ -14,7 +14,7 @@ from perdure.trace.comparability import comparability
 from perdure.trace.derived import Derived
 from perdure.trace.export_rows import turn_rows
 from perdure.trace.export_store import ExportStore
-from perdure.trace.export_tables import HELD_OUT, TURNS, held_out_rows
+from perdure.trace.export_tables import HELD_OUT, held_out_rows, turn_columns
 from perdure.trace.forced import marks
 from perdure.trace.manifest import (
     HELD_OUT_NAME,
@@ -132,7 +132,7 @@ def _derived(reader: RunReader) -> Iterator[tuple[str, Columns, Iterator[Row]]]:
         if reader.store.has(world.world_id):
             scenario = reader.header(world.world_id).scenario
             rows = turn_rows(reader.entry, world, scenario, reader.events(world.world_id))
-            yield world_file(TURNS_NAME, world.world_id), TURNS, rows
+            yield world_file(TURNS_NAME, world.world_id), turn_columns(scenario), rows
 
 
 def _first_other(

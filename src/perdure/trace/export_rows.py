@@ -65,6 +65,8 @@ def turn_rows(
 def _tick_rows(
     fixed: Row, scenario: Scenario, claims: dict[str, str], tick: list[Event]
 ) -> Iterator[Row]:
+    moment = scenario.moment(tick[0].tick)
+    fixed = fixed if moment is None else {**fixed, "date": moment.stamp}
     scores: dict[int, ScoreGiven] = {}
     costs: dict[int, list[Cost]] = {}
     for event in tick:

@@ -14,6 +14,7 @@ from perdure.records.graph import Node
 from perdure.records.journal import OpenTick
 from perdure.records.people import People
 from perdure.records.persona import AttributeSpec
+from perdure.records.scenario import Scenario
 from perdure.trace.parquet_table import Column, Columns, Row
 from perdure.trace.stored import Unchecked
 
@@ -96,6 +97,17 @@ TURNS: Columns = (
     *_calls("", "every call of the turn but its reflection's"),
     *_calls("reflection_", "the call of the reflection that followed; 0 where none did"),
 )
+
+DATE = Column("date", "text", "date on which the tick begins; with a calendar only")
+_TICK = next(place for place, column in enumerate(TURNS) if column.name == "tick")
+
+
+def turn_columns(scenario: Scenario) -> Columns:
+    """Give the columns of a world's turns: with a calendar, the date stands beside the tick."""
+    if scenario.calendar is None:
+        return TURNS
+    return (*TURNS[: _TICK + 1], DATE, *TURNS[_TICK + 1 :])
+
 
 EVENTS: Columns = (
     Column("run", "text", "id of the run"),

@@ -76,7 +76,7 @@ def test_a_program_that_ends_its_turn_with_words_is_done_by_its_answer() -> None
     simulation = Simulation()
     end = driven(program, simulation)
     assert simulation.kinds == [
-        *[*OPENING, "harness_reported", "harness_reported"],
+        *[*OPENING, "checkpoint_committed", "harness_reported", "harness_reported"],
         *["checkpoint_committed", "harness_answered", *CLOSING],
     ]
     assert (end.completion, end.cause, end.turns) == ("done", "concluded", 1)
@@ -105,7 +105,9 @@ def test_a_program_that_is_lost_leaves_what_it_reported_and_the_closing_pair() -
     lost = ProgramLostError("it went away")
     simulation = Simulation()
     end = driven(ScriptedProgram(([Report(kind="said", text="hello")], lost)), simulation)
-    assert simulation.kinds == [*OPENING, "harness_reported", "harness_reported", *CLOSING]
+    assert simulation.kinds == [
+        *[*OPENING, "checkpoint_committed", "harness_reported", "harness_reported", *CLOSING]
+    ]
     assert end.cause is EndCause.PROVIDER
 
 

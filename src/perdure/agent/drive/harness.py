@@ -158,6 +158,9 @@ class _Watched:
         while True:
             if stop := self._arrived(SafePoint.BEFORE_CALL):
                 return self._stopped(stop, SafePoint.BEFORE_CALL)
+            # What it finds is kept before it can change anything, and then what it left.
+            await self._checkpoint()
+            await self._scribe.flush()
             self.said.append(Message(role="user", content=text))
             try:
                 answer = await halt.race(self._watch(text))

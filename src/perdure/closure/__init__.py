@@ -11,7 +11,9 @@ from perdure.closure.fingerprint import deciding_hash, fingerprint
 from perdure.closure.graph import Closure, Edge, way_to
 from perdure.closure.listing import Listing, listing_of, read_listing, verify
 from perdure.closure.loaded import Watch, unlisted
+from perdure.closure.plugin_places import is_there
 from perdure.closure.program import Program, Walked, closure_of
+from perdure.closure.running import Loaded, loaded_now, moved_since
 from perdure.closure.source import SourceError
 
 __all__ = [
@@ -20,6 +22,7 @@ __all__ = [
     "Differences",
     "Edge",
     "Listing",
+    "Loaded",
     "Part",
     "Program",
     "SourceError",
@@ -32,7 +35,10 @@ __all__ = [
     "compare",
     "deciding_hash",
     "fingerprint",
+    "is_there",
     "listing_of",
+    "loaded_now",
+    "moved_since",
     "read_listing",
     "unlisted",
     "verify",

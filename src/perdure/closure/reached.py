@@ -41,3 +41,9 @@ class _Nothing:
 
     def entry_points(self, group: str) -> tuple[str, ...]:  # noqa: ARG002 - a port
         return ()
+
+    def home(self, module: str) -> str:  # noqa: ARG002 - a port
+        return ""
+
+    def startup(self) -> tuple[str, ...]:
+        return ()

@@ -37,6 +37,7 @@ from perdure.runner.garbage import collecting_seldom
 from perdure.runner.governor import paused_by
 from perdure.runner.history import History, classes_of, look_again, look_back, plugins_of
 from perdure.runner.live import live_now
+from perdure.runner.loaded_log import LoadedLog
 from perdure.runner.loop import event_loop
 from perdure.runner.meter import Observer, latest
 from perdure.runner.notice import Notice, unheard
@@ -209,6 +210,9 @@ async def _govern(
             return past.result
         registry = await _registry(config, past, cells)
         open_now.push_async_callback(registry.close)
+        loaded = LoadedLog(folder, "governor")
+        await asyncio.to_thread(loaded.note, "start")
+        open_now.callback(loaded.note, "end")
         try:
             if past.begun:
                 journal, log = await take_up(

@@ -41,6 +41,10 @@ class Shelf:
         """List the entry points of a group."""
         return self._points.get(group, ())
 
+    def siblings(self, module: str) -> frozenset[str]:
+        """Give the module alone."""
+        return frozenset({module.partition(".")[0]})
+
     def home(self, module: str) -> str:
         """Give no folder: nothing here has files."""
         return ""

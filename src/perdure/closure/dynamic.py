@@ -52,11 +52,16 @@ _WORDS = (
     "d_module",
     "addsitedir",
     "__path__",
+    "pytest",
+    "django",
+    "IPython",
     "pkg_resources",
     "resolve_name",
     '"-m"',
     "'-m'",
-    "python",
+    '"python',
+    "'python",
+    "/python",
     "pydoc",
     "marshal",
     "lazy_loader",
@@ -67,10 +72,15 @@ _WORDS = (
     "fileConfig",
     "unittest",
     "cProfile",
+    "import code",
+    "from code",
 )
 # These are parts of many others, and so are looked for as whole words.
+# Whoever asks a namespace for one of these by its name has something in mind.
+_LOOKED_UP = frozenset({"__import__", "__builtins__", "builtins", "importlib"})
+_BY_ATTRIBUTE = frozenset({"getattr", "setattr"})
 _ANOTHER = "another Python program is started"
-_SHORT_WORDS = ("exec", "eval", "sys", "imp", "dill", "code")
+_SHORT_WORDS = ("exec", "eval", "sys", "imp", "dill")
 _SHORT = re.compile(rf"\b(?:{'|'.join(_SHORT_WORDS)})\b")
 _NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*(:[^\W\d]\w*(\.[^\W\d]\w*)*)?\Z")
 _QUOTED = re.compile(r"[\"']([^\W\d]\w*)(?=[\"'.:])")
@@ -95,7 +105,9 @@ def is_suspect(text: str) -> bool:
     # Python folds look-alike letters in names, which a search for plain words would miss.
     if not text.isascii() or any(word in text for word in _WORDS):
         return True
-    return any(word in text for word in _SHORT_WORDS) and _SHORT.search(text) is not None
+    if any(word in text for word in _SHORT_WORDS) and _SHORT.search(text) is not None:
+        return True
+    return "python" in text and _PYTHON_RUNS.search(text) is not None
 
 
 def calls(tree: ast.Module, module: str, package: str, lookup: Lookup) -> Dynamic:
@@ -187,13 +199,16 @@ class _Finder:
             self._command(node.elts, node.lineno)
         elif _takes_path(node):
             self._path_moves(node.lineno)
-        elif isinstance(node, ast.Constant) and self._runs_python(node):
-            self._unknown(node.lineno, _ANOTHER, ANYTHING)
+        elif isinstance(node, ast.Constant):
+            self._constant(node)
 
-    def _runs_python(self, node: ast.Constant) -> bool:
+    def _constant(self, node: ast.Constant) -> None:
         is_bare = isinstance(self._parents.get(id(node)), ast.Expr)
-        command = node.value if isinstance(node.value, str) and not is_bare else ""
-        return _PYTHON_RUNS.search(command) is not None
+        text = node.value if isinstance(node.value, str) and not is_bare else ""
+        if _PYTHON_RUNS.search(text):
+            self._unknown(node.lineno, _ANOTHER, ANYTHING)
+        elif text in _LOOKED_UP:
+            self._unknown(node.lineno, f"{text!r} is looked up by name", ANYTHING)
 
     def _dotted(self, node: ast.expr) -> set[str]:
         """Give the full names that an expression can stand for, by the module's imports."""
@@ -223,6 +238,10 @@ class _Finder:
             self._unknown(node.lineno, "a loader is called", ANYTHING)
         for name in dotted & UNSAID.keys():
             self._unknown(node.lineno, UNSAID[name], ANYTHING)
+        if dotted & _BY_ATTRIBUTE and any("sys" in self._dotted(one) for one in node.args[:1]):
+            asked = self._reader.read(_argument(node, 1, "name"))
+            if asked.prefixes or {f"sys.{value}" for value in asked.values} & PATHS:
+                self._path_moves(node.lineno)
         self._command(node.args, node.lineno)
 
     def _defines(self, called: ast.expr) -> bool:
@@ -351,9 +370,9 @@ class _Finder:
             dotted & PATHS and (_is_changed(node, parent) or _is_let_go(node, parent))
         ):
             self._path_moves(node.lineno)
-        if isinstance(parent, ast.Attribute) or (
-            isinstance(parent, ast.Call) and parent.func is node
-        ):
+        # What an object of these does, nobody follows.
+        held = isinstance(parent, ast.Attribute) and not dotted & UNSAID.keys()
+        if held or (isinstance(parent, ast.Call) and parent.func is node):
             return
         if isinstance(node.ctx, ast.Load) and dotted & (HANDED_ON | KNOWN):
             name = min(dotted & (HANDED_ON | KNOWN))

@@ -60,6 +60,11 @@ UNSAID = {
     "unittest.main": "tests are looked for and imported",
     "unittest.TestLoader": "tests are looked for and imported",
     "unittest.defaultTestLoader": "tests are looked for and imported",
+    "pytest.main": "tests are looked for and imported",
+    "django.setup": "settings name the modules that are imported",
+    "django.core.management.execute_from_command_line": "settings name what is imported",
+    "IPython.embed": "code made at run time is executed",
+    "IPython.start_ipython": "code made at run time is executed",
     "cProfile.run": "code made at run time is executed",
     "cProfile.runctx": "code made at run time is executed",
     "code.interact": "code made at run time is executed",
@@ -71,7 +76,10 @@ UNSAID = {
 IMPORTERS = frozenset({"import_module", "import_string", "import_object", "import_from_string"})
 LOADERS = frozenset({"exec_module", "load_module"})
 PATHS = frozenset({"sys.path", "sys.meta_path", "sys.path_hooks"})
-MUTATORS = frozenset({"append", "insert", "extend", "remove", "pop", "clear", "sort", "reverse"})
+MUTATORS = frozenset(
+    {"append", "insert", "extend", "remove", "pop", "clear", "sort", "reverse"}
+    | {"__iadd__", "__setitem__", "__delitem__"}
+)
 READERS = frozenset(
     {"list", "tuple", "set", "sorted", "len", "enumerate", "iter", "print", "repr", "str"}
 )

@@ -38,6 +38,10 @@ class Installed(Protocol):
         """List the entry points of a group, as `module:attribute`."""
         ...
 
+    def siblings(self, module: str) -> frozenset[str]:
+        """Name the top-level modules that come with a module: those of its distributions."""
+        ...
+
     def home(self, module: str) -> str:
         """Give the folder in which Python finds a module's top-level name, or ""."""
         ...
@@ -94,6 +98,12 @@ class Environment:
         }
         return tuple(sorted(found))
 
+    def siblings(self, module: str) -> frozenset[str]:
+        """Name the top-level modules that come with a module: those of its distributions."""
+        top = module.partition(".")[0]
+        found = [entry.tops() for entry in self._entries() if entry.brings(top)]
+        return frozenset({top}).union(*found)
+
     def home(self, module: str) -> str:
         """Give the folder in which Python finds a module's top-level name, or ""."""
         top = module.partition(".")[0]
@@ -135,6 +145,12 @@ class _Entry:
         place = self._files.find(f"\n{path}.")
         file = self._files[place + 1 :].split(",", 1)[0] if place >= 0 else ""
         return "/" not in file.removeprefix(path) and file.endswith((".py", ".pyc", ".so", ".pyd"))
+
+    def tops(self) -> frozenset[str]:
+        """Name what of its files can be imported at the top level."""
+        firsts = {line.split(",", 1)[0].partition("/")[0] for line in self._files.splitlines()}
+        names = {first.partition(".")[0] for first in firsts if not first.endswith("-info")}
+        return frozenset(name for name in names if name.isidentifier() and self.brings(name))
 
     def described(self) -> Distribution:
         """Give its name and version."""

@@ -150,7 +150,7 @@ def _laid(program: Program, installed: Installed) -> _Laid:
         if entry.file is None and places.find(entry.module) is None:
             home = installed.home(entry.module)
             if home:
-                roots.append(Root(Path(home), frozenset({entry.module.partition(".")[0]})))
+                roots.append(Root(Path(home), installed.siblings(entry.module)))
     tops = frozenset[str]().union(*(places.top_level(folder) for folder in own))
     named = {name for root in roots for name in root.only or ()}
     places = Places(list(dict.fromkeys(roots)))

@@ -233,11 +233,14 @@ class _Walker:
     def _mention(self, module: Module, mention: Mention) -> None:
         found = self._named(mention)
         if found is not None:
+            # Who is given the name of a package may import what is in it.
+            inside = (f"{found.name}.",) if found.is_package else ()
             unknown = Unknown(
                 module=module.name,
                 line=mention.line,
                 what=f"a string names {found.name}",
                 names=(found.name,),
+                prefixes=inside,
             )
             self._mentioned.append(unknown)
 

@@ -211,8 +211,9 @@ async def _govern(
         registry = await _registry(config, past, cells)
         open_now.push_async_callback(registry.close)
         loaded = LoadedLog(folder, "governor")
-        await asyncio.to_thread(loaded.note, "start")
         open_now.callback(loaded.note, "end")
+        # Beside all else: the run needs nothing of it.
+        open_now.push_async_callback(asyncio.gather, asyncio.to_thread(loaded.note, "start"))
         try:
             if past.begun:
                 journal, log = await take_up(

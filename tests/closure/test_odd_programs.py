@@ -100,7 +100,8 @@ ODD = {
     "a map": said("from importlib import import_module as m\nlist(map(m, ['hid' + 'den']))"),
     "a loader of a file": said(
         "from importlib import util\ns = util.spec_from_file_location('hidden', 'hidden.py')\n"
-        "m = util.module_from_spec(s)\nimport sys\nsys.modules['hidden'] = m\ns.loader.exec_module(m)"
+        "m = util.module_from_spec(s)\nimport sys\nsys.modules['hidden'] = m\n"
+        "s.loader.exec_module(m)"
     ),
     "pydoc": said("import pydoc\npydoc.locate('hid' + 'den.Class')"),
     "logging": said(

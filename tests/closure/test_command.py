@@ -95,6 +95,34 @@ def test_verify_compares_with_what_was_saved(closure, tmp_path, monkeypatch):
     assert [found["name"] for found in told["refusing"]] == ["state"]
 
 
+def test_what_a_process_loaded_is_read_from_its_own_account(closure, tmp_path):
+    """`python -X importtime` writes it; an empty account is refused."""
+    account = tmp_path / "account.txt"
+    account.write_text(
+        "import time: self [us] | cumulative | imported package\n"
+        "import time:       120 |        450 |   serving.app\n"
+        "something else was printed\n"
+    )
+    said = closure("why", "run.py", "serving", "--src", "src", "--loaded", str(account))
+    assert said.status == 1
+    assert "a process of this program loaded it" in said.out
+    account.write_text("...\n")
+    assert closure("list", "run.py", "--src", "src", "--loaded", str(account)).status == 2
+
+
+def test_registries_and_data_are_declared(closure, tmp_path):
+    """A registry with what it names, or with its own strings; data files by a pattern."""
+    write(tmp_path, {"src/state.py": "NAMES = ['serving.app']\n", "prompts/ask.txt": "Who?"})
+    options = ("--src", "src", "--registry", "state", "--data", "prompts/*.txt")
+    said = closure("check", "run.py", "serving.app", "prompts/ask.txt", *options, "--json")
+    found = json.loads(said.out)["verdicts"]
+    assert [one["standing"] for one in found] == ["frozen", "frozen"]
+    said = closure(
+        "check", "run.py", "serving.app", "--src", "src", "--registry", "state=serving.*"
+    )
+    assert (said.status, "declared to be imported by state" in said.out) == (1, True)
+
+
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '{"format": 9}', "\udcff", "[" * 10_000])
 def test_a_file_that_is_no_closure_is_refused(closure, tmp_path, text):
     """Whatever the file holds, the error says what should be in it."""

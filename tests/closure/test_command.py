@@ -96,12 +96,12 @@ def test_verify_compares_with_what_was_saved(closure, tmp_path, monkeypatch):
 
 
 def test_what_a_process_loaded_is_read_from_its_own_account(closure, tmp_path):
-    """`python -X importtime` writes it; an empty account is refused."""
+    """`python -v` writes it, import_module included; an empty account is refused."""
     account = tmp_path / "account.txt"
     account.write_text(
-        "import time: self [us] | cumulative | imported package\n"
-        "import time:       120 |        450 |   serving.app\n"
-        "something else was printed\n"
+        "import 'zipimport' # <class '_frozen_importlib.FrozenImporter'>\n"
+        "# trying /src/serving/app.py\n"
+        "import 'serving.app' # <_frozen_importlib_external.SourceFileLoader object at 0x7f>\n"
     )
     said = closure("why", "run.py", "serving", "--src", "src", "--loaded", str(account))
     assert said.status == 1

@@ -137,7 +137,7 @@ Data = Annotated[
 ]
 LoadedFile = Annotated[
     Path | None,
-    typer.Option("--loaded", metavar="FILE", help="What `python -X importtime` wrote of it."),
+    typer.Option("--loaded", metavar="FILE", help="What `python -v` wrote of it, or names."),
 ]
 
 closure_app = command_group(HELP)

@@ -11,14 +11,11 @@ from pathlib import Path
 from perdure.base.errors import InvalidStudyError, UsageError
 from perdure.cli.record import REGISTRY_NAME, opened
 from perdure.closure import Program
-from perdure.runner.config import study_file_of
-from perdure.runner.history import plugins_of
-from perdure.runner.loaded_log import read_loaded
-from perdure.study import examine
 
 _STUDIES = (".yaml", ".yml")
-# As in `import time:       120 |        450 |   package.module`, or a name alone.
-_LOADED = re.compile(r"(?:import time:.*\|)?\s*([^\W\d][\w.]*)\s*\Z")
+# As in `import 'package.module' # <loader ...>`, as Python tells it with `-v`; or a name alone.
+_TOLD = re.compile(r"import '?([^\W\d][\w.]*)'? # ")
+_ALONE = re.compile(r"\s*([^\W\d][\w.]*)\s*\Z")
 _BYTES_MAX = 64 * 1024 * 1024
 
 
@@ -59,6 +56,8 @@ def asked(entry: str, options: Options) -> Program:
             )
     loaded = _loaded(options)
     if is_run:
+        from perdure.runner.loaded_log import read_loaded  # noqa: PLC0415 - heavy
+
         loaded |= {name: one.path for name, one in read_loaded(path).items()}
         path = study_of_run(path, options.study)
     return _study(path, options, loaded)
@@ -71,6 +70,8 @@ def study_of_run(folder: Path, study: Path | None) -> Path:
         UsageError: there is no run in the folder, or its study is not where it was.
 
     """
+    from perdure.runner.config import study_file_of  # noqa: PLC0415 - heavy
+
     with opened(folder) as record:
         entry = record.entry
     path = study or study_file_of(entry, folder)
@@ -106,6 +107,9 @@ def _program(entry: str, options: Options) -> Program:
 
 
 def _study(path: Path, options: Options, loaded: dict[str, str]) -> Program:
+    from perdure.runner.history import plugins_of  # noqa: PLC0415 - heavy
+    from perdure.study import examine  # noqa: PLC0415 - heavy
+
     examined = examine(path)
     study = examined.parsed.study
     if study is None or examined.found:
@@ -154,7 +158,7 @@ def _registries(said: Sequence[str]) -> tuple[dict[str, tuple[str, ...]], tuple[
 
 
 def _loaded(options: Options) -> dict[str, str]:
-    """Read what a process loaded: the output of `python -X importtime`, or a name on each line."""
+    """Read what a process loaded: what `python -v` wrote, or a name on each line."""
     if options.loaded is None:
         return {}
     where = str(options.loaded)
@@ -163,11 +167,12 @@ def _loaded(options: Options) -> dict[str, str]:
             lines = file.read(_BYTES_MAX).decode("utf-8", errors="replace").splitlines()
     except OSError as error:
         raise UsageError(f"This file cannot be read: {error.strerror}.", where=where) from error
-    found = {match[1]: "" for line in lines if (match := _LOADED.match(line))}
+    told = [_TOLD.match(line) or _ALONE.match(line) for line in lines]
+    found = {match[1]: "" for match in told if match}
     if not found:
         raise UsageError(
             "No module is named in this file.",
             where=where,
-            remedy="Write it with `python -X importtime program.py 2> FILE`, or a name on a line.",
+            remedy="Write it with `python -v program.py 2> FILE`, or a name on a line.",
         )
     return found

@@ -44,9 +44,13 @@ POINT = {
 }
 
 
-def said(text: str, *loads: str, safe: tuple[str, ...] = (), **more: str) -> Odd:
+def said(
+    text: str, *loads: str, safe: tuple[str, ...] = (), files: Mapping[str, str] | None = None
+) -> Odd:
     """Make a program of one file beside a hidden module, a helper and one that is never used."""
-    return Odd({"run.py": f"import helper\n{text}", **HIDDEN, **more}, loads or ("hidden",), safe)
+    return Odd(
+        {"run.py": f"import helper\n{text}", **HIDDEN, **(files or {})}, loads or ("hidden",), safe
+    )
 
 
 ODD = {
@@ -64,7 +68,7 @@ ODD = {
     "a __path__ that is changed": said(
         "from pack import inner",
         "inner",
-        **{
+        files={
             "pack/__init__.py": "import os\n__path__.append(os.path.join(__path__[0], 'more'))\n",
             "pack/more/inner.py": "",
         },
@@ -74,14 +78,14 @@ ODD = {
         "for m in pkgutil.walk_packages(pack.__path__, 'pack.'):\n"
         "    importlib.import_module(m.name)",
         "pack.one",
-        **{"pack/__init__.py": "", "pack/one.py": ""},
+        files={"pack/__init__.py": "", "pack/one.py": ""},
     ),
     "iter_modules": said(
         "import pkgutil, pack\nfor m in pkgutil.iter_modules(pack.__path__):\n"
         "    __import__(f'pack.{m.name}')",
         "pack.one",
         safe=("unused", "hidden"),
-        **{"pack/__init__.py": "", "pack/one.py": ""},
+        files={"pack/__init__.py": "", "pack/one.py": ""},
     ),
     "exec": said("exec('import hid' + 'den')"),
     "eval": said('eval(\'__import__("hid" + "den")\')'),
@@ -94,7 +98,7 @@ ODD = {
     "a getattr of sys.path": said(
         "import sys\ngetattr(sys, 'path').insert(0, 'lib')\nimport elsewhere",
         "elsewhere",
-        **{"lib/elsewhere.py": ""},
+        files={"lib/elsewhere.py": ""},
     ),
     "an alias": said("load = __import__\nload('hid' + 'den')"),
     "a map": said("from importlib import import_module as m\nlist(map(m, ['hid' + 'den']))"),
@@ -113,7 +117,7 @@ ODD = {
         "import importlib.resources\nimportlib.resources.files('pack')",
         "pack",
         safe=("unused",),
-        **{"pack/__init__.py": ""},
+        files={"pack/__init__.py": ""},
     ),
     "unittest": said(
         "import unittest\nunittest.defaultTestLoader.loadTestsFromName('hid' + 'den')"
@@ -122,13 +126,16 @@ ODD = {
         "import pickle\npickle.loads(b'c' + b'hid' + b'den\\nClass\\n.')",
     ),
     "one of Python's own, hidden": said(
-        "import tempfile", "random", safe=("unused",), **{"random.py": "from _random import Random"}
+        "import tempfile",
+        "random",
+        safe=("unused",),
+        files={"random.py": "from _random import Random"},
     ),
     "a lazy package": said(
         "import pack\npack.Thing",
         "pack.heavy",
         safe=("unused", "hidden", "pack.other"),
-        **{
+        files={
             "pack/__init__.py": "from importlib import import_module\n"
             "_WHERE = {'Thing': '.heavy'}\n"
             "def __getattr__(n):\n"
@@ -141,19 +148,21 @@ ODD = {
         "from pack import *",
         "pack.one",
         safe=("pack.two", "unused"),
-        **{"pack/__init__.py": "__all__ = ['one']", "pack/one.py": "", "pack/two.py": ""},
+        files={"pack/__init__.py": "__all__ = ['one']", "pack/one.py": "", "pack/two.py": ""},
     ),
     "all of a package, by a call": said(
         "__import__('pack', fromlist=['*'])",
         "pack.one",
         safe=("pack.two", "unused"),
-        **{"pack/__init__.py": "__all__ = ['one']", "pack/one.py": "", "pack/two.py": ""},
+        files={"pack/__init__.py": "__all__ = ['one']", "pack/one.py": "", "pack/two.py": ""},
     ),
     "runpy": said("import runpy\nrunpy.run_module('hid' + 'den')\nimport hidden"),
     "a circle": said(
-        "import one", "one", "two", **{"one.py": "import two", "two.py": "import one"}
+        "import one", "one", "two", files={"one.py": "import two", "two.py": "import one"}
     ),
-    "a byte-order mark": said("import bom", "bom", "hidden", **{"bom.py": "\ufeffimport hidden"}),
+    "a byte-order mark": said(
+        "import bom", "bom", "hidden", files={"bom.py": "\ufeffimport hidden"}
+    ),
     "another case": said(
         "try:\n    import Hidden\nexcept ImportError:\n    import hidden", safe=("unused",)
     ),

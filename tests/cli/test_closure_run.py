@@ -181,8 +181,14 @@ def test_a_list_that_was_cut_off_is_read_as_far_as_it_goes(tmp_path: Path) -> No
     path.write_bytes(whole[: len(whole) // 2] + b"\n" + whole)
     assert read_loaded(tmp_path)["perdure"].path.endswith("__init__.py")
     log.note("end")
+    LoadedLog(tmp_path, "worker").note("end")
     last = msgspec.json.decode(path.read_bytes().splitlines()[-1], type=LoadedRow)
     assert (last.at, last.modules) == ("end", {})
+    # What was first seen is what counts, whatever was loaded since.
+    changed = {"perdure": Loaded(path="/elsewhere.py", sha256="0" * 64)}
+    row = LoadedRow(process="worker", at="end", python="3", modules=changed)
+    path.write_bytes(path.read_bytes() + msgspec.json.encode(row))
+    assert read_loaded(tmp_path)["perdure"].path.endswith("__init__.py")
     # Where nothing can be written, the run goes on.
     blocked = tmp_path / "blocked"
     blocked.write_text("")

@@ -66,8 +66,11 @@ def moved_since(
 
 def _files(modules: Mapping[str, ModuleType]) -> Iterator[tuple[str, str]]:
     for name, module in list(modules.items()):
-        # Without asking the module, which a lazy one would answer by loading itself.
-        attributes = getattr(module, "__dict__", None) or {}
+        try:
+            # Without asking the module, which a lazy one would answer by loading itself.
+            attributes = object.__getattribute__(module, "__dict__")
+        except AttributeError:
+            continue
         file, spec = attributes.get("__file__"), attributes.get("__spec__")
         if not isinstance(file, str) or _is_standard(file):
             continue

@@ -25,7 +25,7 @@ _BYTES_MAX = 256 * 1024 * 1024
 
 
 class LoadedRow(Record):
-    """What a process has loaded and had not yet told, at the start or the end of some work."""
+    """What a process has loaded and nobody had yet told, at the start or the end of some work."""
 
     process: Literal["governor", "worker"]
     at: Literal["start", "end"]
@@ -41,14 +41,19 @@ class LoadedLog:
         self._path = folder / LOGS_NAME / LOADED_NAME
         self._process = process
         self._told: dict[str, Loaded] = {}
+        # What an earlier sitting told need not be told again: a run may have many.
+        self._recorded = read_loaded(folder)
 
     def note(self, at: Literal["start", "end"]) -> None:
         """Write what was loaded since the last time."""
-        fresh = loaded_now(sys.modules, self._told)
-        row = LoadedRow(
-            process=self._process, at=at, python=platform.python_version(), modules=fresh
-        )
         try:
+            fresh = loaded_now(sys.modules, self._told)
+            row = LoadedRow(
+                process=self._process,
+                at=at,
+                python=platform.python_version(),
+                modules={n: one for n, one in fresh.items() if self._recorded.get(n) != one},
+            )
             self._path.parent.mkdir(exist_ok=True)
             # In one write, so that the lines of several processes stay whole.
             end = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
@@ -56,15 +61,16 @@ class LoadedLog:
                 os.write(end, msgspec.json.encode(row) + b"\n")
             finally:
                 os.close(end)
-        except (OSError, UnicodeEncodeError):
+        except (OSError, MemoryError, UnicodeEncodeError):
             return  # the run does not depend on it
         self._told |= fresh
 
 
 def read_loaded(folder: Path) -> dict[str, Loaded]:
-    """Read what the processes of a run loaded: each module as it was last seen.
+    """Read what the processes of a run loaded: each module as it was first seen.
 
-    A line that was cut off by a kill is left out; without a list, nothing is known.
+    What the record began with is what it is to be compared with. A line that was cut off by a kill
+    is left out; without a list, nothing is known.
     """
     found: dict[str, Loaded] = {}
     try:
@@ -74,7 +80,7 @@ def read_loaded(folder: Path) -> dict[str, Loaded]:
         return found
     for line in lines:
         try:
-            found |= msgspec.json.decode(line, type=LoadedRow).modules
+            found = msgspec.json.decode(line, type=LoadedRow).modules | found
         except msgspec.MsgspecError:
             continue
     return found

@@ -230,6 +230,8 @@ def test_names_that_lead_to_nothing_are_unknown(walked, tmp_path):
         ("library", "is not followed"),
         ("loose", "in no distribution"),
         ("targte", "Did you mean target"),
+        ("target.", "There is no module"),
+        ("", "There is no module"),
     ):
         verdict = check(found, [name])[0]
         assert verdict.standing is Standing.UNKNOWN

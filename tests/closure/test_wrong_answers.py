@@ -158,6 +158,8 @@ def test_10_declared_data_files_count(walked, tmp_path):
     assert [difference.name for difference in moved.refusing] == ["src/prompts/ask.txt"]
     with pytest.raises(UsageError, match="matches no file"):
         listing_of(walked(files, patterns=("src/promts/*.txt",)))
+    with pytest.raises(UsageError, match="matches no file"):
+        check(walked(files, patterns=("src/promts/*.txt",)), ["other"])
 
 
 def test_11_the_answer_is_kept_and_checked_again(walked, tmp_path):

@@ -293,7 +293,7 @@ def _answer(program: Program, names: list[str], *, json: bool, whole_way: bool) 
     from perdure.closure import Standing, closure_of  # noqa: PLC0415 - heavy
     from perdure.closure import check as check_names  # noqa: PLC0415 - heavy
 
-    verdicts = check_names(closure_of(program), named(names))
+    verdicts = check_names(closure_of(program), named(names, program))
     if json:
         write_json({"verdicts": verdicts})
     else:

@@ -84,8 +84,10 @@ def study_of_run(folder: Path, study: Path | None) -> Path:
     return path
 
 
-def named(names: Iterable[str]) -> list[str]:
-    """Give names as they are asked, a path in full: the program may be in another folder."""
+def named(names: Iterable[str], program: Program) -> list[str]:
+    """Give names as they are asked, a path in full where the program is in another folder."""
+    if program.folder == ".":
+        return list(names)
     return [os.path.abspath(n) if _is_path(n) else n for n in names]  # noqa: PTH100 - lexical
 
 

@@ -77,7 +77,8 @@ class _Asked:
         self._reached = {identity(module): module.name for module in modules if module.path}
         self._doubts = Doubts(walked)
         self._loaded = walked.program.really_loaded()
-        self._data: frozenset[Path] | None = None
+        files = declared_files(walked.program).values()
+        self._data = frozenset(file.resolve() for file in files)
 
     @property
     def is_alone(self) -> bool:
@@ -89,7 +90,7 @@ class _Asked:
         if "/" in name or path.is_file() or name.endswith((".py", ".pyw")):
             return self._about_path(name, path)
         module = name.partition(":")[0]
-        own = list(self._walked.places.below(module))
+        own = list(self._walked.places.below(module)) if module else []
         if not own and module in self._walked.closure.modules:
             own = [self._walked.closure.modules[module]]
         verdict = self._verdict(name, own) if own else self._elsewhere(name, module)
@@ -122,7 +123,7 @@ class _Asked:
         else:
             found = [m for m in modules if identity(m) == str(path)]
         unique = list({identity(module): module for module in found}.values())
-        data = [one for one in self._declared() if one == path or one.is_relative_to(path)]
+        data = [one for one in self._data if one == path or one.is_relative_to(path)]
         if data:
             said = "It is declared data." if data == [path] else "It holds declared data."
             return Verdict(
@@ -141,12 +142,6 @@ class _Asked:
             if path.exists()
             else "There is no such file.",
         )
-
-    def _declared(self) -> frozenset[Path]:
-        if self._data is None:
-            files = declared_files(self._walked.program).values()
-            self._data = frozenset(file.resolve() for file in files)
-        return self._data
 
     def _elsewhere(self, name: str, module: str) -> Verdict:
         """Answer about what is in none of the program's own folders."""

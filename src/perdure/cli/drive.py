@@ -171,6 +171,22 @@ def start(
     window: Annotated[
         int, typer.Option("--window", min=0, help="Tokens that the model's window holds.")
     ] = 0,
+    program: Annotated[
+        str,
+        typer.Option(
+            "--program",
+            metavar="COMMAND",
+            help="An agent program that drives its own turns, in a model's place.",
+        ),
+    ] = "",
+    speaks: Annotated[
+        str,
+        typer.Option(
+            "--speaks",
+            metavar="HOW",
+            help="How it is spoken to: acp (the Agent Client Protocol) or lines (of JSON).",
+        ),
+    ] = "acp",
     model: Model = "",
     base_url: BaseUrl = "",
     model_name: ModelName = "",
@@ -195,23 +211,24 @@ def start(
     from perdure.study.money_flags import amount_given  # noqa: PLC0415 - heavy
     from perdure.study.overrides import Overrides, for_speech  # noqa: PLC0415 - heavy
 
-    spec = for_speech(
-        Overrides(
-            model=model,
-            base_url=base_url,
-            model_name=model_name,
-            key_env=key_env,
-            key_file=key_file,
-            weights=weights,
-            price=price,
-            price_as=price_as,
-        )
+    flags = Overrides(
+        model=model,
+        base_url=base_url,
+        model_name=model_name,
+        key_env=key_env,
+        key_file=key_file,
+        weights=weights,
+        price=price,
+        price_as=price_as,
     )
+    _require_one_mind(program, speaks, flags.flags())
     asked = Asked(
         format=FORMAT,
         task=task,
         goal=goal,
-        model=spec,
+        model=None if program else for_speech(flags),
+        program=program,
+        speaks=speaks if program else "",
         room=str(room.absolute()) if room is not None else "room",
         rules={str(path): _text_of(path) for path in rules or ()},
         policy=RunPolicy(writes=not read_only, egress=not no_egress),
@@ -374,6 +391,22 @@ def _asking(person: Attended) -> Callable[[], None]:
     return lambda: threading.Thread(target=ask, daemon=True).start()
 
 
+def _require_one_mind(program: str, speaks: str, flags: dict[str, str]) -> None:
+    """Refuse a program beside a model, or one that is spoken to in an unknown way.
+
+    Raises:
+        UsageError: it is so.
+
+    """
+    if program and flags:
+        raise UsageError(
+            f"--program is given, and {', '.join(flags)} too.",
+            remedy="A program brings its own model: leave those out, or leave --program out.",
+        )
+    if speaks not in ("acp", "lines"):
+        raise UsageError(f"--speaks {speaks!r} is not known.", remedy="Write acp or lines.")
+
+
 def _named(given: str) -> tuple[str, str]:
     name, is_there, line = given.partition("=")
     if not is_there or not name.isidentifier():
@@ -400,7 +433,7 @@ def _require_priced(asked: Asked) -> None:
     """
     from perdure.study.pricing import price_of  # noqa: PLC0415 - heavy
 
-    if asked.bounds.money is not None and price_of(asked.model) is None:
+    if asked.bounds.money is not None and (asked.model is None or price_of(asked.model) is None):
         raise UsageError(
             "A budget holds nothing where nobody knows what a call costs.",
             remedy="Give --price or --price-as, or bound it by --turns or --tokens.",

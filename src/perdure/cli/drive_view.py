@@ -27,6 +27,7 @@ from perdure.records.drive import (
     ChildStarted,
     DriveLine,
     EndCause,
+    HarnessReported,
     ModelReturned,
     RunFrozen,
     SteerReceived,
@@ -104,6 +105,8 @@ def _told(line: DriveLine) -> Iterator[str]:
         case WatchdogFired():
             cause = f" ({line.cause.value})" if line.cause is not None else ""
             yield f"!! {line.action.value.replace('_', ' ')}{cause} {one_line(line.text)}".rstrip()
+        case HarnessReported():
+            yield f"-- {line.kind.replace('_', ' ')}: {one_line(line.text or line.detail, 200)}"
         case ChildStarted():
             yield f"=> {line.child}: {one_line(line.task, 200)}"
         case RunFrozen():

@@ -45,13 +45,16 @@ class Asked(Record):
     """Everything that a drive alone was asked for, except where its endpoint is.
 
     `room` is the folder that it works in, absolute where it is not in the drive's own folder.
-    `rules` are the documents that it is told first, by name.
+    `rules` are the documents that it is told first, by name. Who answers is a `model`, or a
+    `program` by its command line, which drives its own turns and `speaks` `acp` or `lines`.
     """
 
     format: int
     task: str
     goal: str
-    model: ModelSpec
+    model: ModelSpec | None = None
+    program: str = ""
+    speaks: str = ""
     room: str = "room"
     rules: dict[str, str] = {}
     policy: RunPolicy = RunPolicy()

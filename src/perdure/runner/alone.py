@@ -21,6 +21,7 @@ from perdure.agent.drive.ceilings import Limited, Meter, Metered
 from perdure.agent.drive.drive import Frozen, drive
 from perdure.agent.drive.fork import checkpoint_at, conversation_at, cut_at
 from perdure.agent.drive.handoff import Brief
+from perdure.agent.drive.harness import Program, drive_program
 from perdure.agent.drive.plan import DrivePlan, Fork
 from perdure.agent.drive.ports import (
     Checkpoint,
@@ -52,10 +53,11 @@ from perdure.records.drive import (
     RunStarted,
 )
 from perdure.records.increment import Increment
-from perdure.records.request import Message
+from perdure.records.request import Message, Reply
 from perdure.records.tools import Writes
+from perdure.records.usage import Price
 from perdure.runner.drive_model import EndpointModel
-from perdure.runner.furnishing import furnished
+from perdure.runner.furnishing import furnished, program_for
 from perdure.runner.looking_on import Shown, transcribe, transcript_name
 from perdure.runner.respondents import provider_for
 from perdure.study.pricing import amount_of, price_of
@@ -230,7 +232,7 @@ class _Parts:
     asked: Asked
     company: Company
     clock: Clock
-    model: Metered
+    brain: Metered | Program
     meter: Meter
     tools: Tools
     history: History | None
@@ -247,7 +249,8 @@ class _Parts:
             calls=meter.calls,
             tokens=meter.tokens,
             money=meter.money,
-            unpriced=meter.unpriced,
+            # What a program of its own spends, nobody here knows.
+            unpriced=meter.unpriced + (self.asked.model is None),
         )
 
     async def _drive(self, ledger: DriveLedger, plan: DrivePlan) -> Frozen:
@@ -267,7 +270,10 @@ class _Parts:
             spawn=None if plan.parent else partial(self._child, ledger),
         )
         shown = Shown(ledger, self.folder, reading, self.company.line)
-        frozen = await drive(plan, shown, self.model, hooks, _brief(plan))
+        if isinstance(self.brain, Metered):
+            frozen = await drive(plan, shown, self.brain, hooks, _brief(plan))
+        else:
+            frozen = await drive_program(plan, shown, self.brain, hooks, _brief(plan))
         await asyncio.to_thread(transcribe, self.folder, frozen, self.secrets)
         return frozen
 
@@ -303,35 +309,46 @@ async def _ready(
 
     """
     async with AsyncExitStack() as opened:
-        provider = provider_for(asked.model, CURRENCY)
-        await provider.open()
-        opened.push_async_callback(provider.close)
-        if isinstance(provider, Checkable):
-            await provider.check()
         room = Workspace(room_of(folder, asked))
+        meter = Meter(partial(_cost, None if asked.model is None else price_of(asked.model)))
+        brain = await _brain(asked, room, meter, opened)
         tools = await furnished(asked, room, opened)
         history = None
         if asked.policy.writes:
             history = History(folder / HISTORY_NAME, room.root)
             await history.begin()
-        price = price_of(asked.model)
-        meter = Meter(
-            lambda reply: amount_of(reply.usage, price) if reply.billed is None else reply.billed
-        )
-        endpoint = EndpointModel(
-            provider, asked.model.pin.model, attempt_s=asked.model.endpoint.attempt_timeout_s
-        )
         yield _Parts(
             folder=folder,
             asked=asked,
             company=company,
             clock=clock,
-            model=Metered(endpoint, meter),
+            brain=brain,
             meter=meter,
             tools=tools,
             history=history,
             secrets=Redactor(secrets_in(os.environ)),
         )
+
+
+async def _brain(
+    asked: Asked, room: Workspace, meter: Meter, opened: AsyncExitStack
+) -> Metered | Program:
+    """Make who answers ready: a model that is driven, or a program that drives itself."""
+    if asked.model is None:
+        return program_for(asked, room)
+    provider = provider_for(asked.model, CURRENCY)
+    await provider.open()
+    opened.push_async_callback(provider.close)
+    if isinstance(provider, Checkable):
+        await provider.check()
+    endpoint = EndpointModel(
+        provider, asked.model.pin.model, attempt_s=asked.model.endpoint.attempt_timeout_s
+    )
+    return Metered(endpoint, meter)
+
+
+def _cost(price: Price | None, reply: Reply) -> int | None:
+    return amount_of(reply.usage, price) if reply.billed is None else reply.billed
 
 
 async def _closed(ledger: DriveLedger, folder: Path, clock: Clock) -> list[DriveLine]:
@@ -355,7 +372,7 @@ def _plan(asked: Asked, run: str, last: HandoffWritten | None = None) -> DrivePl
         goal=asked.goal,
         job="task",
         prefix=freeze({"house": [_HOUSE], "place": rules, "run": handed}, bytes_max=_PREFIX_MAX),
-        model=asked.model.pin.model,
+        model=asked.program if asked.model is None else asked.model.pin.model,
         tokens_max=asked.tokens_max,
         temperature=asked.temperature,
         seed=run,

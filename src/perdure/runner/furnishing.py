@@ -8,13 +8,17 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from perdure.agent.drive.harness import Program
 from perdure.agent.drive.tools.bench import Bench
-from perdure.agent.drive.tools.command import CommandTool
+from perdure.agent.drive.tools.command import CommandTool, NoSandboxError
 from perdure.agent.drive.tools.files import file_tools
 from perdure.agent.drive.tools.function import tool
 from perdure.agent.drive.tools.port import Tool
+from perdure.agent.drive.tools.process import Confinement
+from perdure.agent.drive.tools.programs import AcpProgram, LineProgram, ProgramProcess
 from perdure.agent.drive.tools.server_line import HttpServer, StdioServer
 from perdure.agent.drive.tools.servers import ToolServer
+from perdure.agent.drive.tools.warden import missing
 from perdure.agent.drive.tools.workspace import Workspace
 from perdure.base.errors import UsageError
 from perdure.records.alone import Asked
@@ -59,17 +63,39 @@ async def furnished(asked: Asked, room: Workspace, opened: AsyncExitStack) -> Be
     return Bench(tools, place=asked.place)
 
 
+def program_for(asked: Asked, room: Workspace) -> Program:
+    """Make the program ready that drives itself. It is started with its first turn.
+
+    Raises:
+        UsageError: its command line cannot be read.
+        NoSandboxError: it cannot be confined, and nobody said that it need not be.
+
+    """
+    command = _split("The command of the program", asked.program)
+    confinement = None
+    if not asked.tools.unsandboxed:
+        if why := missing():
+            raise NoSandboxError(why)
+        writable = (str(room.root),) if asked.policy.writes else ()
+        confinement = Confinement(writable=writable, egress=asked.policy.egress)
+    process = ProgramProcess(command, folder=room.root, confinement=confinement)
+    if asked.speaks == "lines":
+        return LineProgram(process)
+    return AcpProgram(process, room.root, writes=asked.policy.writes)
+
+
+def _split(what: str, line: str) -> tuple[str, ...]:
+    try:
+        command = tuple(shlex.split(line))
+    except ValueError as error:
+        raise UsageError(f"{what} cannot be read: {error}.") from error
+    if not command:
+        raise UsageError(f"{what} is empty.")
+    return command
+
+
 def _server(name: str, line: str) -> StdioServer | HttpServer:
     if line.startswith(_ADDRESSES):
         url, _, key_env = line.partition(_KEY_MARK)
         return HttpServer(name=name, url=url, key_env=key_env)
-    try:
-        command = tuple(shlex.split(line))
-    except ValueError as error:
-        raise UsageError(f"The command of the tool server {name!r}: {error}.") from error
-    if not command:
-        raise UsageError(
-            f"The tool server {name!r} has neither a command nor an address.",
-            remedy="Write --server NAME=COMMAND or --server NAME=https://…",
-        )
-    return StdioServer(name=name, command=command)
+    return StdioServer(name=name, command=_split(f"The command of the tool server {name!r}", line))

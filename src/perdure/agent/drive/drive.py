@@ -79,11 +79,11 @@ async def drive(
         except Exception as fault:  # noqa: BLE001 - the verdict first, then what was raised
             ending, error = Ending(cause=EndCause.FAULT, turns=active.turns), fault
     try:
-        await _let_go(scribe, hooks, ending.cause)
+        await close_commands(scribe, hooks, ending.cause)
     except Exception as fault:  # noqa: BLE001 - as above
         ending, error = Ending(cause=EndCause.FAULT, turns=active.turns), error or fault
     if error is not None:
-        scribe.hold(_failed(plan.run, scribe, error))
+        scribe.hold(failed_line(plan.run, scribe, error))
     await freeze(scribe, ending, handoff)
     if error is not None:
         raise error
@@ -155,7 +155,7 @@ async def _turns(
                 pass
 
 
-async def _let_go(scribe: Scribe, hooks: Hooks, cause: EndCause) -> None:
+async def close_commands(scribe: Scribe, hooks: Hooks, cause: EndCause) -> None:
     """End what the drive's tools left running, and record that."""
     killed = await hooks.tools.close(cause)
     if killed:
@@ -164,6 +164,7 @@ async def _let_go(scribe: Scribe, hooks: Hooks, cause: EndCause) -> None:
         )
 
 
-def _failed(run: str, scribe: Scribe, error: BaseException) -> DriverFailed:
+def failed_line(run: str, scribe: Scribe, error: BaseException) -> DriverFailed:
+    """Give the line that tells of a fault of one of the driver's parts."""
     code = error.code if isinstance(error, PerdureError) else type(error).__name__
     return DriverFailed(run=run, t=scribe.now_or_last(), code=code, text=str(error))

@@ -39,7 +39,7 @@ POINTS: dict[str, str] = {
     "drive.checkpointed": "the workspace is in its history, the ledger does not say so yet",
     "drive.before-tool": "the intent of a call that acts is durable, nothing of it was done",
     "drive.tool-ran": "a call that acts has acted, the ledger does not know its result",
-    "drive.before-spawn": "that work is handed down is durable, the drive that it goes to is not begun",
+    "drive.before-spawn": "that work is handed down is durable, the drive for it is not begun",
     "drive.child-ended": "a drive that work was handed down to is over, its parent does not say so",
     "drive.before-freeze": "a drive has come to an end, nothing of that is written",
     "scores.sealed": "a file of new scores has its name, the run log does not know of it",

@@ -23,7 +23,7 @@ Drive = Callable[[Company], Coroutine[Any, Any, DrivenAlone | None]]
 _LINE_MAX = 65_536
 _ASKED = """
 Say something to the agent, and press Enter.
-Enter alone stops it at its next safe point; Ctrl-C cuts what is in flight.
+Enter alone stops it, Ctrl-C cuts it, Ctrl-D does neither.
 > """
 
 
@@ -79,6 +79,8 @@ class _Words:
     def interrupt(self) -> None:
         """Ask, or cut what is in flight: while words are asked for, and after a stop."""
         if self._asks or self._is_stopping:
+            if self._asks:
+                write_error("")
             self._answered()
             self._person.halt()
             return

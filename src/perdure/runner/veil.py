@@ -45,7 +45,12 @@ class Veiled:
     def finish(self) -> None:
         """Show the rest of a reply that is whole."""
         text = self._secrets(self._text)
-        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(text, self._shown)))
+        same = sum(
+            1
+            for _ in takewhile(
+                lambda pair: pair[0] == pair[1], zip(text, self._shown, strict=False)
+            )
+        )
         self._shown = text[:same]
         self._tell(text)
         self.begin()

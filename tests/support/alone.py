@@ -33,7 +33,7 @@ def turn_of(body: dict[str, Any]) -> int:
 
 def task_of(body: dict[str, Any]) -> str:
     """Give what a request says first."""
-    return next(one["content"] for one in body["messages"] if one["role"] == "user")
+    return str(next(one["content"] for one in body["messages"] if one["role"] == "user"))
 
 
 def asked_of(

@@ -89,10 +89,11 @@ class ServerLine:
         except BaseException as error:
             said = line._last_words()
             await line.end(within_s=0)
+            ready.cancel()
             if isinstance(error, asyncio.CancelledError) or not isinstance(error, Exception):
                 raise
-            ready.cancel()
-            why = str(error) or "it does not answer"
+            failure = line._process.failure if line._process else ""
+            why = failure or one_line(str(error)).rstrip(".") or "it does not answer"
             raise ServerError(f"The tool server {at.name!r} is not there: {why}.{said}") from error
         return line
 

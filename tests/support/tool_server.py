@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import os
 import subprocess
 import sys
@@ -81,6 +82,13 @@ def leave(seconds: str) -> str:
 async def environment() -> dict[str, str]:
     """Tell the environment."""
     return dict(os.environ)
+
+
+@server.tool()
+async def note_the_end() -> str:
+    """Write a file when the server ends in order."""
+    atexit.register(Path("ended").touch)
+    return "noted"
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ READS = May(effect=Effect.READ)
 PUTS = May(effect=Effect.WRITE, writes=Writes(paths=("notes/a.md",)))
 DELETES = May(effect=Effect.WRITE, writes=Writes(paths=("notes/a.md",)), deletes=True)
 ANYWHERE = May(effect=Effect.WRITE, writes=Writes(anywhere=True))
+SOMEHOW = May(effect=Effect.WRITE)
 SENDS = May(effect=Effect.EGRESS)
 
 # what it may do, place, policy, is there a checkpoint, a word of the refusal
@@ -31,6 +32,10 @@ CASES = [
     (ANYWHERE, OPEN, RunPolicy(), True, ""),
     (ANYWHERE, OPEN, RunPolicy(), False, "checkpoint"),
     (ANYWHERE, OPEN, RunPolicy(paths=("notes",)), True, "anything"),
+    (SOMEHOW, OPEN, RunPolicy(), True, ""),
+    (SOMEHOW, OPEN, RunPolicy(), False, "checkpoint"),
+    (SOMEHOW, OPEN, RunPolicy(writes=False), True, "only read"),
+    (SOMEHOW, OPEN, RunPolicy(paths=("notes",)), True, "anything"),
     (SENDS, OPEN, RunPolicy(), False, ""),
     (SENDS, OPEN, RunPolicy(egress=False), True, "outside"),
     (SENDS, PlacePolicy(confidential=True), RunPolicy(), True, "confidential"),

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import uvloop
 from tests.support.tool_calls import a_call, admitted, answered, run
 
 from perdure.agent.drive.ports import Ticket
@@ -208,6 +209,7 @@ def test_what_a_tool_may_do_is_for_the_configuration_to_say(tmp_path: Path) -> N
         server = ToolServer(OURS, Workspace(tmp_path), prefix="", **settings)  # type: ignore[arg-type]
         bench = Bench(await server.open())
         calls = {spec.name: a_call(spec.name, text="") for spec in bench.specs}
+        await answered(bench, a_call("note_the_end"))
         refused = bench.admit(calls["put"], RunPolicy(egress=False), checkpointed=True)
         assert isinstance(refused, ToolAnswer)
         assert isinstance(admitted(bench, calls["look"]), Ticket)
@@ -228,8 +230,10 @@ def test_what_a_tool_may_do_is_for_the_configuration_to_say(tmp_path: Path) -> N
         assert trusted["fail"] == (Effect.SPAWN, nothing)
         with pytest.raises(UsageError, match="nosuch"):
             await effects(only=("nosuch",))
+        assert (tmp_path / "ended").exists()
 
-    run(work())
+    # On the loop that a run has, where it is installed.
+    uvloop.run(work())
 
 
 def test_a_server_from_the_registry_changes_real_files(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ PLANTED = {
     "weights": ("perdure/agent/planted.py", "import openvino_genai"),
     "prices": ("perdure/inference/planted.py", "import genai_prices"),
     "communities": ("perdure/population/planted.py", "import graspologic_native"),
+    "servers": ("perdure/inference/planted.py", "import mcp"),
     "inert": ("perdure/trace/planted.py", "import pickle"),
 }
 

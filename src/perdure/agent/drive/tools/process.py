@@ -48,7 +48,7 @@ class Process:
     """A running command and all that it started, as one thing.
 
     With `pipes`, its standard input and output are pipes; else it reads nothing, and writes into
-    the file `output`.
+    the file `output`. `failure` says why it never began to run, once it is over.
     """
 
     def __init__(
@@ -98,6 +98,7 @@ class Process:
         finally:
             os.close(control)
             os.close(told)
+        self.failure = ""
         self._heard = b""
         self._end: Ended | None = None
 
@@ -172,8 +173,9 @@ class Process:
         self._end = Ended(code=told.get("ended"))
         if "ended" not in told:
             _kill_marked(self._mark)
-        if "failed" in told:
-            raise NotStartedError(f"The command cannot be started: {told['failed']}.")
+        self.failure = told.get("failed", "")
+        if self.failure:
+            raise NotStartedError(f"The command cannot be started: {self.failure}.")
 
 
 def _kill_marked(mark: str) -> None:

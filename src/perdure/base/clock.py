@@ -45,3 +45,10 @@ class SystemClock:
     async def sleep(self, seconds: float) -> None:
         """Wait on the running event loop."""
         await asyncio.sleep(max(seconds, 0.0))
+
+
+def suspended_s() -> float:
+    """Give the seconds that this machine has slept since it was started; 0 where nobody knows."""
+    if not hasattr(time, "CLOCK_BOOTTIME"):
+        return 0.0
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - time.clock_gettime(time.CLOCK_MONOTONIC)

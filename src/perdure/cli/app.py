@@ -22,6 +22,7 @@ from perdure.cli import (
     show,
     status,
     stop,
+    supervise,
     verify,
 )
 from perdure.cli.help_page import AFTER, BEFORE
@@ -80,6 +81,7 @@ for module in (
     show,
     report,
     export,
+    supervise,
     anchors,
     closure,
 ):

@@ -1,6 +1,6 @@
 """A runner that is not ours: it counts days, and has a store, a log and an export of its own.
 
-    python foreign.py start|resume DIR DAYS
+python foreign.py start|resume DIR DAYS
 """
 
 import json

@@ -12,6 +12,7 @@ from perdure.base.errors import (
     EXIT_KEY_OR_MODEL,
     EXIT_MOVED,
     EXIT_PAUSED,
+    EXIT_SOME_FAILED,
     EXIT_STOPPED,
     EXIT_STORAGE,
     EXIT_USAGE,
@@ -114,12 +115,18 @@ def kind_of(end: End, table: Mapping[int, Kind]) -> Kind:  # noqa: PLR0911 - a c
 
 
 def code_of_end(end: End, kind: Kind) -> int:
-    """Give the exit status with which the supervisor passes such an end on; never 0."""
-    if end.status:
+    """Give the exit status with which the supervisor passes such an end on; never 0.
+
+    Who asked for a stop gets the code of a stop, however the run took it; a code of its own is
+    passed on.
+    """
+    if end.status and not (kind is Kind.OPERATOR and end.status > SHELL_SIGNAL):
         return end.status
+    if kind in {Kind.PAUSED, Kind.OPERATOR}:
+        return EXIT_STOPPED
     if end.signal is not None:
         return SHELL_SIGNAL + end.signal
-    return EXIT_STOPPED if kind in {Kind.PAUSED, Kind.OPERATOR} else 1
+    return EXIT_SOME_FAILED
 
 
 def told(end: End) -> str:

@@ -85,18 +85,17 @@ class General:
 
     async def look(self) -> Look:
         """Ask the predicates, all at once."""
-        asked = self._asked
-        progress, steps, busy = await asyncio.gather(
-            self._count("progress", asked.progress, distinct=asked.distinct),
-            self._count("steps", asked.steps),
-            self._is_busy(),
-        )
-        pulse = None if steps.value is None else steps.value
-        return Look(progress=progress, steps=steps, pulse=pulse, busy=busy)
+        look, busy = await asyncio.gather(self.standing(), self._is_busy())
+        return msgspec.structs.replace(look, busy=busy)
 
     async def standing(self) -> Look:
         """Ask the predicates."""
-        return await self.look()
+        asked = self._asked
+        progress, steps = await asyncio.gather(
+            self._count("progress", asked.progress, distinct=asked.distinct),
+            self._count("steps", asked.steps),
+        )
+        return Look(progress=progress, steps=steps)
 
     async def artifact(self, *, is_clean: bool) -> Artifact:  # noqa: ARG002 - as cheap either way
         """Count the artifact, and look whether it is whole and as new as the store."""

@@ -8,6 +8,7 @@ request for stacks, USR2 as KILL. When the run has ended, everything that it sta
 
 from __future__ import annotations
 
+import ctypes
 import os
 import selectors
 import signal
@@ -29,6 +30,8 @@ from perdure.supervise.slot import Slot
 from perdure.supervise.stored import Attempt, Process
 
 ATTEMPT_NAME = "attempt.json"
+# What a keeper listens to. It is started with these held back, until its run is there.
+PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 _READ_BYTES = 65_536
 _LOOK_S = 0.02
@@ -74,6 +77,7 @@ class Keeper:
         end = self._started()
         if end is None:
             self._write(None)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
             end = self._stay()
         self._log.close()
         self._write(end)
@@ -83,7 +87,7 @@ class Keeper:
         signal.set_wakeup_fd(theirs, warn_on_full_buffer=False)
         self._selector.register(ours, selectors.EVENT_READ)
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in PASSED_ON:
             signal.signal(number, self._pass_on)
         signal.signal(signal.SIGUSR1, self._ask_for_stacks)
         signal.signal(signal.SIGUSR2, self._kill)
@@ -103,7 +107,7 @@ class Keeper:
                 pass_fds=(setup.lock,),
                 start_new_session=True,
                 # This process has one thread, and the library is loaded.
-                preexec_fn=partial(processes.death_of_parent, library, os.getpid()),  # noqa: PLW1509
+                preexec_fn=partial(_become_the_run, library, os.getpid()),  # noqa: PLW1509
             )
         except FileNotFoundError as error:
             self._log.feed(
@@ -203,6 +207,11 @@ class Keeper:
         )
         with suppress(OSError):
             self._slot.write(told)
+
+
+def _become_the_run(library: ctypes.CDLL | None, keeper: int) -> None:
+    processes.death_of_parent(library, keeper)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
 
 
 def main() -> int:

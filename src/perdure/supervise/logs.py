@@ -37,7 +37,7 @@ class Log:
         self._path = path
         self._end = path.with_suffix(".end.log")
         self._older = path.with_suffix(".older.log")
-        self._left = size_max // 2
+        self._left = max(size_max // 2, 1)
         self._quarter = max(size_max // 4, 1)
         self._open = b""
         self._tail: deque[bytes] = deque(maxlen=TAIL_LINES)
@@ -74,11 +74,13 @@ class Log:
         text = masked(text, self._secrets)
         self._tail.extend(text.rstrip(b"\n").split(b"\n"))
         with suppress(OSError):
-            if len(text) > self._left:
-                self._turn()
-            if self._descriptor >= 0:
-                os.write(self._descriptor, text)
-                self._left -= len(text)
+            while text:
+                if not self._left:
+                    self._turn()
+                part, text = text[: self._left], text[self._left :]
+                self._left -= len(part)
+                if self._descriptor >= 0:
+                    os.write(self._descriptor, part)
 
     def _turn(self) -> None:
         if self._descriptor >= 0:

@@ -19,7 +19,7 @@ from perdure.supervise import processes
 from perdure.supervise.command import Command
 from perdure.supervise.ends import End
 from perdure.supervise.escalation import Step
-from perdure.supervise.keeper import ATTEMPT_NAME, Setup
+from perdure.supervise.keeper import ATTEMPT_NAME, PASSED_ON, Setup
 from perdure.supervise.lock import ATTEMPT_LOCK, is_taken, take
 from perdure.supervise.logs import log_path
 from perdure.supervise.slot import Slot, read
@@ -235,6 +235,16 @@ def make_room(folder: Path) -> None:
 def _started(lock: int) -> subprocess.Popen[bytes]:
     # The modules are looked for where they are here, and never beside the working folder (-P).
     path = os.pathsep.join(map(os.path.abspath, sys.path))
+    # A signal that comes before its run is there waits until it is; nothing is lost, and it is not
+    # the keeper that ends.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_ON)
+    try:
+        return _popen(path, lock)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _popen(path: str, lock: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-P", "-m", "perdure.supervise.keeper"],
         stdin=subprocess.PIPE,

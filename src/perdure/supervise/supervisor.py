@@ -154,7 +154,7 @@ class Supervisor:
                 await self._watch(living)
             elif not unjudged and (ended := await self._begin()) is not None:
                 return ended
-            found = await self._judge()
+            found = await self._judge(never_seen=unjudged and living is None)
             unjudged, living = False, None
             if found is not None and found.state is not State.WAITING:
                 return found
@@ -220,7 +220,7 @@ class Supervisor:
             self._kept, attempt=number, stopping=Reason.NONE, climbed=0
         )
         self._write(State.RUNNING, "")
-        forget_old(self._settings.folder, self._settings.logs_max)
+        forget_old(self._settings.folder, self._settings.logs_max - 1)
         outcome = self._settings.folder / OUTCOME_NAME
         with suppress(OSError):
             outcome.unlink(missing_ok=True)
@@ -304,7 +304,7 @@ class Supervisor:
                     looking.result()
                     looking = None
                 why, climb = await self._press(running, why, climb)
-                await self._sleep(self._settings.look_s)
+                await self._sleep(self._settings.look_s, spends=not self._is_blind())
                 self._kept = msgspec.structs.replace(
                     self._kept,
                     worked_s=self._kept.worked_s + max(self._clock.now_s() - now_s, 0.0),
@@ -467,14 +467,15 @@ class Supervisor:
 
     # -- after it ---------------------------------------------------------------------------------
 
-    async def _judge(self) -> Verdict | None:
-        """Decide about the last attempt; None if it never began."""
+    async def _judge(self, *, never_seen: bool) -> Verdict | None:
+        """Decide about the last attempt; None if an earlier supervisor died before it began."""
         number = self._kept.attempt
         seen, self._tail = await self._attempts.end_of(number)
-        if seen is None:
+        if seen is None and never_seen:
             self._kept = msgspec.structs.replace(self._kept, judged=number)
             return None
-        end = self._told_end(seen)
+        # One of ours that never said a word has ended all the same.
+        end = self._told_end(seen or End())
         kind = kind_of(end, self._settings.table)
         self._history.note("attempt-ended", attempt=number, kind=kind, told=told(end), end=end)
         look = await self._settled(self._subject.standing, "progress", "steps")
@@ -605,7 +606,8 @@ class Supervisor:
         self._history.note("waiting", seconds=round(delay_s, 3), why=found.why)
         self._write(State.WAITING, found.why)
         while self._clock.now_s() < until_s and not self._is_stopped():
-            await self._sleep(min(self._settings.look_s, until_s - self._clock.now_s()))
+            left_s = until_s - self._clock.now_s()
+            await self._sleep(min(self._settings.look_s, left_s), spends=True)
             self._write_now_and_then()
         self._next_wall_s = None
         return self._stopped() if self._is_stopped() else None
@@ -641,8 +643,8 @@ class Supervisor:
     def _stopped(self) -> Verdict:
         return Verdict(state=State.STOPPED, code=EXIT_STOPPED, why="stopped on request")
 
-    async def _sleep(self, seconds: float) -> None:
-        """Let time pass, and see how much of what kind has passed."""
+    async def _sleep(self, seconds: float, *, spends: bool = False) -> None:
+        """Let time pass, and see how much of what kind; `spends` says whether of patience."""
         await self._clock.sleep(seconds)
         now_s, slept_s = self._clock.now_s(), self._suspended_s()
         gone_s, asleep_s = now_s - self._ticked_s, slept_s - self._slept_s
@@ -657,7 +659,7 @@ class Supervisor:
             # We were stopped, or starved: what the run did meanwhile, nobody saw.
             self._history.note("supervisor-was-away", seconds=round(gone_s, 1))
             self._signs = liveness.again(self._signs, now_s)
-        elif self._state is not State.PAUSED:
+        elif spends:
             held = patience.idled(held, gone_s)
         self._kept = msgspec.structs.replace(self._kept, patience=held)
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import faulthandler
+import signal
 import sys
+import threading
 from collections.abc import Iterator, Sequence
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -278,6 +281,7 @@ def carry_out(
     # What a study's own code prints is no part of this command's output, and where it goes is not
     # where this command looks.
     folder = config.folder
+    _give_stacks_when_asked()
     with (
         watching(quiet=quiet, title=asked.study.name) as observer,
         redirect_stdout(sys.stderr),
@@ -297,6 +301,13 @@ def carry_out(
     else:
         show(*_cause(result), *report_parts(report, str(out)), *_next(result))
     return result.exit_status
+
+
+def _give_stacks_when_asked() -> None:
+    """Write the stacks of all threads to stderr on SIGUSR1, as a supervisor asks of a stall."""
+    if threading.current_thread() is threading.main_thread() and sys.__stderr__ is not None:
+        with suppress(OSError, ValueError, AttributeError):  # no such signal, no such descriptor
+            faulthandler.register(signal.SIGUSR1, file=sys.__stderr__)
 
 
 def _cause(result: RunResult) -> Iterator[Block]:

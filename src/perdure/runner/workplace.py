@@ -67,6 +67,9 @@ def main(arguments: list[str]) -> NoReturn:
     _leave_stopping_to_the_governor()
     if sys.stderr is not None:
         faulthandler.enable()
+        # A supervisor asks all processes of a run that stalls for their stacks.
+        if hasattr(signal, "SIGUSR1"):
+            faulthandler.register(signal.SIGUSR1)
     status = EXIT_BUG
     with collecting_seldom(), asyncio.Runner(loop_factory=event_loop) as runner:
         loop = runner.get_loop()

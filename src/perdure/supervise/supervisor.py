@@ -177,6 +177,7 @@ class Supervisor:
             return None
         against: tuple[str, ...] = ("the receipt cannot be read",)
         if receipt is not None:
+            self._look = await self._subject.standing()
             self._artifact = await self._subject.artifact(is_clean=True)
             target = self._subject.target
             against = (

@@ -8,7 +8,7 @@ import os
 import sys
 from pathlib import Path
 
-from mischief import at
+from mischief import at  # type: ignore[import-not-found]
 
 verb, out, days = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
 store, log, world = out / "store.txt", out / "telemetry.jsonl", out / "world.jsonl"

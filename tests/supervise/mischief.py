@@ -3,6 +3,7 @@
 It holds a JSON object: `attempt place` (`2 committed:3`; `*` is every attempt) to an action.
 """
 
+import faulthandler
 import json
 import os
 import signal
@@ -42,12 +43,10 @@ def do_hang(how: str) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: sys.exit(0))
     if how == "dumps":
-        import faulthandler
-
         faulthandler.register(signal.SIGUSR1)
-    print("hanging", flush=True)
+    print("hanging", flush=True)  # noqa: T201 - its output
     while True:
-        time.sleep(60)
+        time.sleep(60)  # noqa: TID251 - not our program
 
 
 def do_stop(_: str) -> None:
@@ -87,7 +86,7 @@ def do_say(words: str) -> None:
     """Print something, again and again if a number comes first: `3 word`."""
     count, _, word = words.partition(" ")
     for _ in range(int(count)):
-        print(word, flush=True)
+        print(word, flush=True)  # noqa: T201 - its output
 
 
 def do_outcome(text: str) -> None:
@@ -99,4 +98,4 @@ def do_outcome(text: str) -> None:
 
 def do_pause(seconds: str) -> None:
     """Work for some time."""
-    time.sleep(float(seconds))
+    time.sleep(float(seconds))  # noqa: TID251 - not our program

@@ -101,30 +101,28 @@ def test_a_want_of_memory_is_told():
 
 
 @pytest.mark.parametrize(
-    ("ran", "has_counted", "answer"),
+    ("ran", "phase", "answer"),
     [
-        (Ran(status=0, out=b"7\n"), True, 7),
-        (Ran(status=1, out=b"0\n"), True, 0),  # a tool that prints 0 and fails
-        (Ran(status=1, out=b"12"), False, 12),
-        (Ran(status=2, err=b"grep: x: No such file or directory\n"), True, None),
-        (Ran(status=1), False, None),
-        (Ran(status=0, out=b"\n"), False, None),
-        (Ran(status=1), True, "printed no number"),
-        (Ran(status=127, err=b"sh: x: No such file or directory"), False, "printed no number"),
-        (Ran(status=0, out=b"1.5\n"), True, "not one number"),
-        (Ran(status=0, out=b"-9\n"), True, "not one number"),
-        (Ran(status=0, out=b"0\n0\n"), True, "not one number"),
-        (Ran(status=0, out=b"f2024:1\nf2025:3\n"), True, "not one number"),
-        (Ran(status=0, out="٣".encode()), True, "not one number"),
-        (Ran(status=0, out=b"9" * 40), True, "not one number"),
-        (Ran(fault="It gave no answer within 60 s."), False, "no answer"),
+        (Ran(status=0, out=b"7\n"), "later", 7),
+        (Ran(status=1, out=b"0\n"), "later", 0),  # a tool that prints 0 and fails
+        (Ran(status=1, out=b"12"), "first", 12),
+        (Ran(status=2, err=b"grep: x: No such file or directory\n"), "later", None),
+        (Ran(status=1), "first", None),
+        (Ran(status=0, out=b"\n"), "first", None),
+        (Ran(status=1), "later", "printed no number"),
+        (Ran(status=127, err=b"sh: x: No such file or directory"), "first", "printed no number"),
+        (Ran(status=0, out=b"1.5\n"), "later", "not one number"),
+        (Ran(status=0, out=b"-9\n"), "later", "not one number"),
+        (Ran(status=0, out=b"0\n0\n"), "later", "not one number"),
+        (Ran(status=0, out=b"f2024:1\nf2025:3\n"), "later", "not one number"),
+        (Ran(status=0, out="٣".encode()), "later", "not one number"),
+        (Ran(status=0, out=b"9" * 40), "later", "not one number"),
+        (Ran(fault="It gave no answer within 60 s."), "first", "no answer"),
     ],
 )
-def test_a_count_is_a_number_not_yet_or_broken(
-    ran: Ran, has_counted: bool, answer: int | str | None
-):
+def test_a_count_is_a_number_not_yet_or_broken(ran: Ran, phase: str, answer: int | str | None):
     """One non-negative integer, whatever the exit status; never digits of something else."""
-    found = count_of(ran, has_counted=has_counted)
+    found = count_of(ran, has_counted=phase == "later")
     if isinstance(answer, str):
         assert answer in found.fault
         assert found.value is None
@@ -274,35 +272,36 @@ def test_drift_is_told_where_both_say_something():
 
 
 @pytest.mark.parametrize(
-    ("end", "against", "is_spent", "state", "code"),
+    ("end", "against", "patience", "state", "code"),
     [
-        (End(status=0), (), False, State.DONE, 0),
-        (End(status=0, why=Reason.OPERATOR), (), False, State.DONE, 0),
-        (End(status=0, why=Reason.OPERATOR), ("short",), False, State.STOPPED, 75),
-        (End(status=75), ("short",), True, State.PAUSED, 75),
-        (End(status=76), ("short",), False, State.PAUSED, 76),
-        (End(status=65), ("short",), False, State.FAILED, 65),
-        (End(status=1), ("short",), False, State.WAITING, 0),
-        (End(status=1), ("short",), True, State.GAVE_UP, 3),
-        (End(status=0), ("short",), False, State.WAITING, 0),
-        (End(status=0), ("short",), True, State.UNACCEPTABLE, 5),
+        (End(status=0), (), "left", State.DONE, 0),
+        (End(status=0, why=Reason.OPERATOR), (), "left", State.DONE, 0),
+        (End(status=0, why=Reason.OPERATOR), ("short",), "left", State.STOPPED, 75),
+        (End(status=75), ("short",), "spent", State.PAUSED, 75),
+        (End(status=76), ("short",), "left", State.PAUSED, 76),
+        (End(status=65), ("short",), "left", State.FAILED, 65),
+        (End(status=1), ("short",), "left", State.WAITING, 0),
+        (End(status=1), ("short",), "spent", State.GAVE_UP, 3),
+        (End(status=0), ("short",), "left", State.WAITING, 0),
+        (End(status=0), ("short",), "spent", State.UNACCEPTABLE, 5),
         (
             End(status=0, said=Said(outcome=Kind.PERMANENT)),
             ("short",),
-            False,
+            "left",
             State.UNACCEPTABLE,
             5,
         ),
-        (End(status=1, why=Reason.HEALTH), ("short",), False, State.GAVE_UP, 3),
-        (End(status=0, why=Reason.HEALTH), (), False, State.GAVE_UP, 3),
-        (End(status=75, why=Reason.DISK), ("short",), False, State.WAITING, 0),
-        (End(signal=9, why=Reason.STALL), ("short",), False, State.WAITING, 0),
+        (End(status=1, why=Reason.HEALTH), ("short",), "left", State.GAVE_UP, 3),
+        (End(status=0, why=Reason.HEALTH), (), "left", State.GAVE_UP, 3),
+        (End(status=75, why=Reason.DISK), ("short",), "left", State.WAITING, 0),
+        (End(signal=9, why=Reason.STALL), ("short",), "left", State.WAITING, 0),
     ],
 )
 def test_what_follows_from_an_end(
-    end: End, against: tuple[str, ...], is_spent: bool, state: State, code: int
+    end: End, against: tuple[str, ...], patience: str, state: State, code: int
 ):
     """Done, again, paused, stopped, failed, given up, unacceptable."""
+    is_spent = patience == "spent"
     found = verdict(end, kind_of(end, USUAL), against, is_spent=is_spent, holds_progress=True)
     assert (found.state, found.code) == (state, code)
 

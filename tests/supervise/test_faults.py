@@ -48,7 +48,6 @@ def test_a_run_that_is_killed_is_resumed_and_accepted(tool: Tool, place: str, ac
     assert tool.verbs() == ["start", "resume"]
     assert tool.ends() == ["killed by SIGKILL", "exit status 0"]
     assert tool.is_whole()
-    assert tool.receipt() is not None
     assert tool.receipt()["attempt"] == 2
 
 
@@ -64,11 +63,11 @@ def test_a_unit_that_the_log_lost_is_told_and_does_not_hold_the_run_up(tool: Too
 
 def test_a_complete_artifact_is_not_accepted_before_an_exit_status_of_0(tool: Tool):
     """Both counts are at the target and every run ends with 1: that is never accepted."""
-    ended = tool.run({"* exported": "exit 1"})
+    ended = tool.run({"* exported": "exit 1"}, patience="1")
     assert ended.status == 3
-    assert tool.receipt() is None
+    assert tool.receipt() == {}
     # Neither does another supervisor accept it on the counts alone.
-    assert tool.run({"* exported": "exit 1"}).status == 3
+    assert tool.run({"* exported": "exit 1"}, patience="1").status == 3
     assert tool.run().status == 0
     assert tool.verbs()[-1] == "resume"
 
@@ -94,7 +93,8 @@ def test_a_supervisor_killed_in_any_phase_is_replaced(tool: Tool, phase: str):
         "judging": {"artifact": once(tool, held)},
         "accepted": {"on_done": once(tool, "true")},
     }[phase]
-    mischief = {"1 committed:1": "pause 1"}
+    lives_on = phase in {"begun", "watching"}
+    mischief = {"1 committed:1": "pause 4"} if lives_on else {}
     with tool.begun(mischief, **changed) as first:
         assert until(lambda: first.poll() is not None)
         assert first.returncode == -signal.SIGKILL
@@ -102,25 +102,13 @@ def test_a_supervisor_killed_in_any_phase_is_replaced(tool: Tool, phase: str):
     assert ended.status == 0, ended.err
     assert tool.verbs() == ["start"]
     assert tool.is_whole()
-    assert bool(tool.events("attached")) == (phase in {"begun", "watching"})
+    assert bool(tool.events("attached")) == lives_on
     assert len(tool.events("accepted")) == 1
     assert tool.receipt()["attempt"] == 1
 
 
-def test_a_supervisor_killed_while_it_waits_is_replaced(tool: Tool):
-    """Its patience is kept: the next one counts on from there."""
-    with tool.begun({"1 logged:1": "exit 1"}, pause="1h", pause_max="1h") as first:
-        until(lambda: tool.events("waiting") or first.poll() is not None)
-        # An attempt that advanced is followed at once; this one did, so the second one waits.
-        assert tool.events("waiting")[0]["seconds"] == 0
-        first.kill()
-        first.wait()
-    assert tool.run().status == 0
-    assert tool.is_whole()
-
-
 def test_patience_outlives_a_supervisor(tool: Tool):
-    """Two attempts under a supervisor that is killed, one under the next: given up."""
+    """Killed while it waits between two attempts: the next supervisor counts on from there."""
     mischief = {"* born": "exit 1"}
     with tool.begun(mischief, pause="1h", pause_max="1h", patience="2") as first:
         until(lambda: tool.events("waiting") or first.poll() is not None)
@@ -181,19 +169,17 @@ def tool_refused(tool: Tool) -> subprocess.CompletedProcess[str]:
 # -- signals ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("number", "to_group"), [(2, True), (2, False), (15, False), (1, False)])
-def test_a_stop_is_passed_on_waited_for_and_never_resumed(tool: Tool, number: int, to_group: bool):
+@pytest.mark.parametrize(("number", "whom"), [(2, "group"), (2, "supervisor"), (1, "supervisor")])
+def test_a_stop_is_passed_on_waited_for_and_never_resumed(tool: Tool, number: int, whom: str):
     """A run that handles the signal and ends with 0, short of its target, is not taken up again."""
     with tool.begun({"1 logged:1": "hang polite"}) as supervisor:
         until(lambda: tool.home.exists() and run_of(tool))
-        (os.killpg if to_group else os.kill)(supervisor.pid, number)
+        (os.killpg if whom == "group" else os.kill)(supervisor.pid, number)
         assert supervisor.wait(60) == 75
     assert tool.verbs() == ["start"]
     assert tool.standing()["state"] == "stopped"
     assert [event["step"] for event in tool.events("signal")] == ["INT" if number == 2 else "TERM"]
     assert tool.left() == []
-    # Whoever wants it to go on says so, and then it does.
-    assert tool.run().status == 0
 
 
 def test_a_run_that_dies_of_the_signal_was_stopped(tool: Tool):
@@ -234,6 +220,8 @@ def test_a_stop_file_is_a_stop(tool: Tool):
         assert supervisor.wait(60) == 75
     assert not (tool.home / "stop").exists()
     assert tool.verbs() == ["start"]
+    # Whoever wants it to go on says so, and then it does.
+    assert tool.run().status == 0
 
 
 # -- runs that do not end -----------------------------------------------------------------------
@@ -336,7 +324,7 @@ def test_a_predicate_that_does_not_work_ends_all_with_4(
 
 def test_a_predicate_that_never_has_anything_is_not_broken(tool: Tool):
     """Nothing, before the first unit, is *not yet*; if it never comes the artifact is to blame."""
-    ended = tool.run(artifact="false")
+    ended = tool.run(artifact="false", patience="1")
     assert ended.status == 5
     assert "the artifact holds 0 of 4" in ended.err
     assert "look for the right words" not in ended.err
@@ -356,20 +344,20 @@ def test_progress_that_rewinds_is_told_and_given_up(tool: Tool):
 
 def test_progress_that_repeats_itself_is_no_progress(tool: Tool):
     """The same unit, again and again: names are counted, and only different ones."""
-    days = {f"{attempt} born": "log " + "0 " * attempt for attempt in range(1, 20)}
+    days = {f"{attempt} born": "log " + "0 " * attempt for attempt in range(1, 9)}
     names = f"grep -o 'day\": [0-9]*' {tool.out}/telemetry.jsonl"
     tool.flags.append("--distinct")
-    assert tool.run(days, progress=names).status == 3
-    assert len(tool.verbs()) == 4
+    assert tool.run(days, progress=names, patience="1").status == 3
+    assert len(tool.verbs()) == 2
 
 
 def test_progress_beyond_the_target_is_none(tool: Tool):
     """A log that jumps over its target, and grows on, earns nothing and accepts nothing."""
-    days = {f"{attempt} born": "log " + "0 " * 50 * attempt for attempt in range(1, 20)}
-    ended = tool.run(days)
+    days = {f"{attempt} born": "log " + "0 " * 50 * attempt for attempt in range(1, 9)}
+    ended = tool.run(days, patience="1")
     assert ended.status == 3
-    assert len(tool.verbs()) == 4
-    assert tool.receipt() is None
+    assert len(tool.verbs()) == 2
+    assert tool.receipt() == {}
 
 
 # -- artifacts that cannot be accepted ----------------------------------------------------------
@@ -393,10 +381,11 @@ def test_a_torn_artifact_is_not_accepted(tool: Tool, text: str, told: str):
         artifact=f"grep -o 'day\": [0-9]*' {tool.out}/world.jsonl",
         progress=f"grep -o 'day\": [0-9]*' {tool.out}/telemetry.jsonl",
         artifact_file=f"{tool.out}/world.jsonl",
+        patience="1",
     )
     assert ended.status == 5
     assert told in ended.err
-    assert tool.receipt() is None
+    assert tool.receipt() == {}
 
 
 def test_a_stale_artifact_is_not_accepted(tool: Tool):
@@ -411,7 +400,7 @@ def test_a_stale_artifact_is_not_accepted(tool: Tool):
     stale = {"* exporting": "exit 0"}
     with (tool.out / "store.txt").open("a") as file:
         file.write("4\n")
-    ended = tool.run(stale, target="3", **heads)
+    ended = tool.run(stale, target="3", patience="1", **heads)
     assert ended.status == 5
     assert "the artifact ends at '3', the store at '4'" in ended.err
 
@@ -438,7 +427,7 @@ def test_exit_0_short_of_the_target_is_not_done(
     ended = tool.run({"* born": action})
     assert ended.status == status
     assert len(tool.verbs()) == attempts
-    assert tool.receipt() is None
+    assert tool.receipt() == {}
 
 
 # -- what a receipt is worth --------------------------------------------------------------------
@@ -491,7 +480,7 @@ def test_a_damaged_store_stops_with_instructions(tool: Tool):
     assert tool.verbs() == []
 
 
-@pytest.mark.parametrize("code", [2, 65, 74, 77, 78])
+@pytest.mark.parametrize("code", [65, 78])
 def test_an_end_that_nothing_would_mend_is_not_tried_again(tool: Tool, code: int):
     """An invalid study, a refused resume: the supervisor ends with the run's own code."""
     ended = tool.run({"1 logged:1": "say 3 why-it-failed", "1 committed:2": f"exit {code}"})
@@ -500,10 +489,9 @@ def test_an_end_that_nothing_would_mend_is_not_tried_again(tool: Tool, code: int
     assert "why-it-failed\nwhy-it-failed" in ended.err
 
 
-@pytest.mark.parametrize("code", [75, 76])
-def test_a_pause_is_not_a_failure(tool: Tool, code: int):
+def test_a_pause_is_not_a_failure(tool: Tool):
     """It is not tried again and spends nothing; whoever mends it goes on."""
-    assert tool.run({"1 logged:1": f"exit {code}"}).status == code
+    assert tool.run({"1 logged:1": "exit 76"}).status == 76
     assert tool.standing()["state"] == "paused"
     assert "attempts" not in tool.standing()["kept"].get("patience", {})
     assert tool.run().status == 0
@@ -542,11 +530,10 @@ def test_a_log_is_kept_within_its_size_and_without_secrets(tool: Tool):
 
 def test_old_logs_are_removed(tool: Tool):
     """The first and the latest are kept."""
-    tool.run({"* born": "exit 1"}, patience="6", logs="2")
+    tool.run({"* born": "exit 1"}, patience="4", logs="1")
     assert sorted(path.name for path in (tool.home / "attempts").iterdir()) == [
         "0001.log",
-        "0005.log",
-        "0006.log",
+        "0004.log",
     ]
 
 
@@ -592,8 +579,8 @@ def test_hooks_are_called_and_told_why(tool: Tool):
     assert lines[:2] == ["start 1/", "pause 1/1"]
     assert "stall 2/2" in lines
     assert lines[-2] == "done 3/4"
-    assert tool.run({"* born": "exit 1"}, target="9", **hooks).status == 3
-    assert told.read_text().endswith("give-up 6/4\n")
+    assert tool.run({"* born": "exit 1"}, target="9", patience="1", **hooks).status == 3
+    assert told.read_text().endswith("give-up 4/4\n")
 
 
 def test_a_run_that_is_useless_is_given_up(tool: Tool):
@@ -616,10 +603,10 @@ def test_a_check_that_only_warns_ends_nothing(tool: Tool):
 
 def test_give_up_is_loud(tool: Tool):
     """The last lines of that attempt's log are on stderr, with what to look at."""
-    ended = tool.run({"* born": "say 60 broken", "* exporting": "exit 9"})
+    ended = tool.run({"* born": "say 60 broken", "* exporting": "exit 9"}, patience="1")
     assert ended.status == 3
     assert ended.err.count("broken\n") == 40
-    assert "0004.log" in ended.err
+    assert "0002.log" in ended.err
 
 
 def test_the_seeds_own_command_line_works_with_one_line_added(tool: Tool):

@@ -240,6 +240,7 @@ def test_a_supervisor_that_was_stopped_blames_nobody(runner: Runner, tmp_path: P
     clock = runner.clock
     runner.unit_s = 3700
     clock.at[100] = lambda: setattr(clock, "_now_s", clock._now_s + 3590)
+    clock.at[3650] = lambda: setattr(runner, "unit_s", 30)
     found, history = supervised(runner, tmp_path)
     assert found.state is State.DONE
     assert runner.steps == []

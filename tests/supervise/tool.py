@@ -84,7 +84,7 @@ class Tool:
         ]
         return ["supervise", *given, *self.flags]
 
-    def run(self, mischief: Mapping[str, str] | None = None, **changed: str | None) -> Ended:
+    def run(self, mischief: Mapping[str, str] | None = None, /, **changed: Any) -> Ended:
         """Supervise it in this process, to the end."""
         err = io.StringIO()
         with (
@@ -98,7 +98,7 @@ class Tool:
 
     @contextlib.contextmanager
     def begun(
-        self, mischief: Mapping[str, str] | None = None, **changed: str | None
+        self, mischief: Mapping[str, str] | None = None, /, **changed: Any
     ) -> Iterator[subprocess.Popen[str]]:
         """Supervise it in a process of its own, which is in a group of its own."""
         process = subprocess.Popen(
@@ -144,10 +144,11 @@ class Tool:
         found = self.events("signal")
         return [event["step"] for event in found if event["attempt"] == attempt]
 
-    def receipt(self) -> dict[str, Any] | None:
-        """Read the receipt."""
+    def receipt(self) -> dict[str, Any]:
+        """Read the receipt; empty if there is none."""
         path = self.home / "receipt.json"
-        return json.loads(path.read_text()) if path.exists() else None
+        found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+        return found
 
     def standing(self) -> dict[str, Any]:
         """Read how the supervisor stands."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from typing import Protocol
 
@@ -44,6 +43,8 @@ class SystemClock:
 
     async def sleep(self, seconds: float) -> None:
         """Wait on the running event loop."""
+        import asyncio  # noqa: PLC0415 - a program that never waits here need not load it
+
         await asyncio.sleep(max(seconds, 0.0))
 
 

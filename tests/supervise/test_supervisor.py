@@ -65,6 +65,9 @@ class Runner:
         self.begun: list[float] = []
         self.steps: list[Step] = []
         self.hangs = False
+        self.is_polite = False
+        self.free: int | None = None
+        self.dies_at_s = 1e12
         self.counted: set[str] = set()
         self.number = 0
         self._next_s = 0.0
@@ -108,6 +111,9 @@ class Runner:
 
     def has_ended(self) -> bool:
         now_s = self.clock.now_s()
+        if self._end is None and now_s >= self.dies_at_s:
+            self.dies_at_s = 1e12
+            self._end = End(signal=9)
         if self._end is None and any(start <= now_s < end for start, end in self.outages):
             self._end = End(status=69)
         while self._end is None and not self.hangs and now_s >= self._next_s:
@@ -119,6 +125,8 @@ class Runner:
 
     def take_step(self, step: Step) -> None:
         self.steps.append(step)
+        if step is Step.INT and self.is_polite:
+            self._end = End(status=75)
         if step is Step.KILL:
             self._end = End(signal=9)
             self.hangs = False
@@ -147,7 +155,7 @@ def supervised(runner: Runner, folder: Path, **settings: Any) -> tuple[Verdict, 
         manager=ServiceManager({}),
         tell=lambda _: None,
         suspended_s=lambda: clock.slept_s,
-        free_bytes=lambda _: None,
+        free_bytes=lambda _: runner.free,
     )
     found = asyncio.run(supervisor.supervise())
     lines = (folder / "history.jsonl").read_text().splitlines()
@@ -264,3 +272,44 @@ def test_what_an_earlier_supervisor_left_may_be_unreadable(runner: Runner, tmp_p
     found, history = supervised(runner, tmp_path)
     assert found.state is State.DONE
     assert "state-lost" in [event["event"] for event in history]
+
+
+def test_a_disk_that_fills_up_is_a_pause_and_spends_nothing(runner: Runner, tmp_path: Path):
+    """The run is asked to end; nothing is begun before there is a quarter more than the floor."""
+    clock, runner.is_polite, runner.free = runner.clock, True, 1000
+
+    def leaves(free: int) -> Callable[[], None]:
+        return lambda: setattr(runner, "free", free)
+
+    clock.at = {100: leaves(99), 4000: leaves(110), 9000: leaves(125)}
+    allowance = Allowance(attempts=1, seconds=0, before_first=1)
+    found, history = supervised(runner, tmp_path, disk_floor=100, allowance=allowance)
+    assert found.state is State.DONE
+    assert runner.steps == [Step.INT]
+    assert runner.begun[0] < 100
+    assert runner.begun[1] >= 9000
+    assert [event["why"] for event in history if event["event"] == "paused"] == ["disk"]
+
+
+def test_room_that_will_not_do_is_told_long_before(runner: Runner, tmp_path: Path):
+    """From what each unit took, and how many are left."""
+    clock, runner.free = runner.clock, 1000
+    clock.at = {at: lambda: setattr(runner, "free", (runner.free or 0) - 300) for at in (35, 65)}
+    _, history = supervised(runner, tmp_path, disk_floor=1)
+    assert [event for event in history if event["event"] == "disk-will-not-do"]
+
+
+def test_a_want_of_memory_is_recognised(
+    runner: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The system ended a process for it while the attempt ran, and the attempt died of KILL."""
+    counted = iter([5, 6, 6, 6])
+    monkeypatch.setattr("perdure.supervise.supervisor.oom_kills", lambda: next(counted))
+    runner.dies_at_s = 100
+    found, history = supervised(runner, tmp_path)
+    assert found.state is State.DONE
+    ends = [event["told"] for event in history if event["event"] == "attempt-ended"]
+    assert ends == [
+        "killed by SIGKILL; the system ended a process for want of memory",
+        "exit status 0",
+    ]

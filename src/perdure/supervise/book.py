@@ -15,7 +15,7 @@ import msgspec
 
 from perdure.supervise.acceptance import Receipt
 from perdure.supervise.lock import SUPERVISOR_LOCK, is_taken
-from perdure.supervise.slot import Slot, read
+from perdure.supervise.slot import Slot, is_blank, read
 from perdure.supervise.stored import Kept, Standing
 
 FOLDER_NAME = "supervise"
@@ -38,7 +38,7 @@ class Book:
         found = read(self.folder / STANDING_NAME, Standing)
         if found is not None:
             return found.kept, True
-        return Kept(), not (self.folder / STANDING_NAME).exists()
+        return Kept(), is_blank(self.folder / STANDING_NAME)
 
     def write(self, standing: Standing, *, sync: bool) -> None:
         """Write how it stands."""

@@ -30,19 +30,19 @@ class Slot:
         self._spare = path.with_name(path.name + ".spare")
 
     def make_room(self) -> None:
-        """Take the room for the spare, so that a later write needs none.
+        """Take the room for both files, so that no later write needs any.
 
         Raises:
             OSError: there is none.
 
         """
-        descriptor = os.open(
-            self._spare, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644
-        )
-        try:
-            os.posix_fallocate(descriptor, 0, ROOM)
-        finally:
-            os.close(descriptor)
+        for path in (self._spare, self._path):
+            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+            descriptor = os.open(path, flags, 0o644)
+            try:
+                os.posix_fallocate(descriptor, 0, ROOM)
+            finally:
+                os.close(descriptor)
 
     def write(self, value: object, *, sync: bool = True) -> None:
         """Replace the document; with `sync` it is durable when this returns.
@@ -67,6 +67,14 @@ class Slot:
             self._spare.replace(self._path)
             with suppress(OSError):
                 self.make_room()
+
+
+def is_blank(path: Path) -> bool:
+    """Say whether nothing has ever been written into a document's place."""
+    try:
+        return not path.read_bytes().strip(b"\0")
+    except OSError:
+        return not path.exists()
 
 
 def read(path: Path, kind: type[T]) -> T | None:

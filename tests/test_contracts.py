@@ -18,6 +18,7 @@ PLANTED = {
     "layers": ("perdure/world/planted.py", "import perdure.agent.port"),
     "frozen": ("perdure/records/planted.py", "import perdure.testing"),
     "reads": ("perdure/analysis/planted.py", "import perdure.runner.config"),
+    "supervisor": ("perdure/supervise/planted.py", "import perdure.trace.lock"),
     "values": ("perdure/records/planted.py", "import pathlib"),
     "storage": ("perdure/analysis/planted.py", "import sqlite3"),
     "chance": ("perdure/agent/planted.py", "import random"),

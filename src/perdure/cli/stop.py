@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import typer
 
-from perdure.base.errors import EXIT_DONE
+from perdure.base.errors import EXIT_DONE, StorageError
 from perdure.cli.arguments import Json, RunFolder
 from perdure.cli.command import PlainCommand
 
@@ -13,7 +15,8 @@ Ask a live run to finish its open ticks and pause.
 
 The run ends with exit code 75 and can be continued. This command does not wait for
 it: `perdure status` shows when it has paused. A run that nobody works on is left
-alone.
+alone. A supervisor of it, if there is one, is asked to end as well; DIR may also be
+a supervisor's own folder, for a run of another program.
 
 \b
 Example:
@@ -36,13 +39,16 @@ def stop(folder: RunFolder, *, json: Json = False) -> int:
     """
     from perdure.cli.output import write_json, write_out  # noqa: PLC0415 - heavy
     from perdure.cli.record import require_run  # noqa: PLC0415 - heavy
+    from perdure.supervise.book import folder_of  # noqa: PLC0415 - heavy
     from perdure.trace.lock import is_held  # noqa: PLC0415 - heavy
     from perdure.trace.stop_request import ask_to_stop  # noqa: PLC0415 - heavy
 
-    require_run(folder)
-    asked = is_held(folder)
-    if asked:
-        ask_to_stop(folder)
+    asked = _ask_the_supervisor(folder)
+    if (folder / "run.db").exists() or folder_of(folder) is None:
+        require_run(folder)
+        if is_held(folder):
+            ask_to_stop(folder)
+            asked = True
     if json:
         write_json({"asked": asked})
     elif asked:
@@ -50,3 +56,19 @@ def stop(folder: RunFolder, *, json: Json = False) -> int:
     else:
         write_out("Nobody works on this run; there is nothing to stop.\n")
     return EXIT_DONE
+
+
+def _ask_the_supervisor(folder: Path) -> bool:
+    """Ask the supervisor of a folder to end; say whether there is one at work."""
+    from perdure.supervise.book import ask_to_stop, folder_of, is_supervised  # noqa: PLC0415 - heavy
+
+    place = folder_of(folder)
+    if place is None or not is_supervised(place):
+        return False
+    try:
+        ask_to_stop(place)
+    except OSError as error:
+        raise StorageError(
+            f"The request cannot be written ({error.strerror or error}).", where=str(place)
+        ) from error
+    return True

@@ -50,7 +50,8 @@ from perdure.trace.stop_request import STOP_NAME
 from perdure.trace.workers_lock import WORKERS_LOCK_NAME
 
 # What a run leaves that was killed before its registry was born.
-_REMAINS = {LOCK_NAME, WORKERS_LOCK_NAME, RESERVE_NAME, STOP_NAME, STATUS_NAME}
+# The last is where a supervisor of the run has its own files, before there is a run.
+_REMAINS = {LOCK_NAME, WORKERS_LOCK_NAME, RESERVE_NAME, STOP_NAME, STATUS_NAME, "supervise"}
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from perdure.base.errors import PerdureError
+from perdure.base.errors import EXIT_SOME_FAILED, PerdureError
 
 # How deep problems are looked for, and how many are told.
 _DEPTH_MAX = 16
@@ -24,6 +24,7 @@ _PROBLEMS_MAX = 20
 class ArgumentsError(PerdureError):
     """The arguments of a call are not what its tool takes; every problem, each a sentence."""
 
+    exit_status = EXIT_SOME_FAILED
     code = "arguments"
 
     def __init__(self, problems: list[str]) -> None:

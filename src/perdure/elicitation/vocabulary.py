@@ -62,6 +62,23 @@ TAKEN_BACK = re.compile(
     r"|[.!?,;:\n-][ ]*(?:no|nope|never|not|not really|no thanks)[ ]*(?=[.!,;\n]|\Z)"
 )
 
+# What opens a clause that puts something else in the place of what was said before.
+SECOND_THOUGHT = re.compile(
+    r"(?:^|[.!?;,:\n\u2013\u2014(-])[ ]*(?:(?:or|but|and|well|oh|hmm|no|yes)[, ]+)*"
+    r"(?:actually|wait|no|i mean|i meant|scratch that|strike that|correction|on reflection"
+    r"|on second thoughts?|or rather|make (?:that|it)|sorry|oops|hold on|instead(?! of)"
+    r"|i changed my mind|come to think of it|maybe|perhaps|possibly|or even)\b"
+)
+
+SOON_NAMED = re.compile(rf"[.!]?[^.!?\n]{{0,80}}?{M}")
+
+# After a yes or a no: "Yes, I would not support it".
+I_WOULD = re.compile(
+    r"[ ]?[,.;:!-]?[ ]*(?:but )?i(?:'d|'ll|'m|[ ](?:would|will|do|am|can|could|should|did|have))"
+    r"(?P<not>n't|[ ]not|[ ]never)?(?:[ ](?:really|definitely|certainly|also|be|at all))*"
+    r"(?:[ ](?P<verb>[\w']+)|[ ]*(?=[.,!;\n]|$))"
+)
+
 # Phrases that say never in words of consent, or speak as a candidate: with one, nothing counts.
 NEVER = re.compile(
     r"\b(?:over my dead body|hell (?:freezes|froze)|pigs (?:can )?fly|million years|no way"
@@ -86,7 +103,7 @@ SET_PHRASES: tuple[tuple[re.Pattern[str], str], ...] = (
         ),
         "definitely",
     ),
-    (re.compile(r"\bnot (?:only|just|merely|simply)\b"), "also"),
+    (re.compile(r"(?:\bdo(?:n't| not)|\bnot) (?:only|just|merely|simply|exclusively)\b"), "also"),
     (re.compile(r"\b(?:can't|cannot) wait to\b"), "will"),
     (re.compile(rf"\b(?:couldn't|could not|can't|cannot) ({M}) (?:\w+ )?more\b"), r"i \1"),
     # To answer a forced or a supposed question is to answer.
@@ -198,6 +215,10 @@ _FOLLOWS = """
 about and as at because by completely currently here in on over strongly than today
 """
 FOLLOWS = FILLER_AFTER | frozenset(_FOLLOWS.split())
+# "X as much as a hole in the head", "X as little as Y".
+LIKENED = re.compile(r"^ (?:just |about |only )?(?:as|so) (?!well\b|soon\b|long\b)\w+ as\b")
+# "I have X" is what is, and not what one would choose, where something else is wanted.
+I_HAVE = re.compile(r"^i(?: have|'ve got| have got)(?: (?:a|an|the))*$")
 FOLLOWED_BY_NO = re.compile(r"^ (?:\w+ )?(?:no|none|nothing|no one|nobody|not|never|hardly)\b")
 HEADING = re.compile(r"[^,]{0,30}:")
 # After a choice that is no person's name a sentence may go on: "Yes I would".

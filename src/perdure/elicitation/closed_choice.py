@@ -89,9 +89,8 @@ def _is_contradicted(finding: Finding, text: str, names: Names, asked: frozenset
 def _verdict(findings: list[Finding], text: str, choices: int) -> int | Scored:
     """Decide by the module's rule: the number of a choice, or a score without one."""
     decided = _choices(findings, *ANSWERS)
-    if len(decided) > 1 or (decided and _choices(findings, Standing.HEADING) - decided):
-        return _SEVERAL
-    if decided and _is_exchanged(findings, text):
+    headed = _choices(findings, Standing.HEADING) - decided
+    if len(decided) > 1 or (decided and (headed or _is_exchanged(findings, text))):
         return _SEVERAL
     denied = _choices(findings, Standing.DENIED)
     undecided = words.UNDECIDED.search(text) is not None
@@ -120,14 +119,10 @@ def _choices(findings: list[Finding], *standings: Standing) -> set[int]:
 def _is_exchanged(findings: list[Finding], text: str) -> bool:
     """Say whether a second thought names another choice after the one that is decided for."""
     decided = next(finding for finding in findings if finding.standing in ANSWERS)
-    others = {
-        one.place
-        for one in findings
-        if one.choice != decided.choice and one.standing is not Standing.DENIED
-    }
     thoughts = words.SECOND_THOUGHT.finditer(text, decided.place + 1)
     named = (words.SOON_NAMED.match(text, thought.end()) for thought in thoughts)
-    return any(match is not None and match.end() - 1 in others for match in named)
+    own = text[decided.place]
+    return any(match is not None and match.group(1) != own for match in named)
 
 
 def _holds(findings: list[Finding], text: str) -> bool:

@@ -14,7 +14,9 @@ _STRUCK = re.compile(r"~~[^\s~]|<(?:s|del|strike)>", re.IGNORECASE)
 _BOXES = re.compile("\\[[ xX]?\\]|[\u2610-\u2612\u2713-\u2718\u2705\u274c\u274e]")
 _LESS = re.compile(r"<(?![a-z/])")
 # "At most" is no bound where a number is asked for; an arrow is no sign.
-_BOUND = re.compile("(?:(?<![-=<>])>=?|<(?![=a-z/!-])|[\u2265\u2267\u2a7e])\\s*[$\u20ac\u00a3]?\\s*-?\\d")
+_BOUND = re.compile(
+    "(?:(?<![-=<>])>=?|<(?![=a-z/!-])|[\u2265\u2267\u2a7e])\\s*[$\u20ac\u00a3]?\\s*-?\\d"
+)
 _SMALL = "[\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u2089\u2150-\u2189\u2460-\u249b]"
 _SMALL_BESIDE = re.compile(rf"\d{_SMALL}|{_SMALL}\d")
 _BULLET = re.compile("(?m)^\\s*[-\u2010-\u2013]\\s+[$\u20ac\u00a3]?\\d")

@@ -46,7 +46,10 @@ class Names:
         }
         self.yes = set(self._numbers.get("yes", ()))
         self.chances = {
-            place for name, every in self._numbers.items() if _CHANCE.search(name) for place in every
+            place
+            for name, every in self._numbers.items()
+            if _CHANCE.search(name)
+            for place in every
         }
         self._pattern = self._compile()
 

@@ -116,9 +116,7 @@ def _why_not(
     return next((cause for holds, cause in reasons if holds), None)
 
 
-def _are_put_together(
-    text: str, every: list[_Found], kept: list[_Found], units: _Units
-) -> bool:
+def _are_put_together(text: str, every: list[_Found], kept: list[_Found], units: _Units) -> bool:
     """Say whether a number is one end of a range, or a part of a sum, a product or a fraction."""
     for left, right in pairwise(every):
         between = text[left.end : right.start]
@@ -149,7 +147,7 @@ def _is_bound(one: _Found, units: _Units) -> bool:
 
 
 def _is_rate(one: _Found, asked: str, units: _Units) -> bool:
-    """Say whether a number is by a time that the question does not speak of, or by another scale."""
+    """Say whether a number is by a time that was not asked for, or on another scale."""
     scale = said.OTHER_SCALE.match(one.after)
     if scale is not None:
         return scale.group(1) not in units.names

@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 
 PERCENT = frozenset({"%", "percent", "percents", "per cent", "pct"})
-MEASURES = frozenset(
-    """
+_MEASURED = """
 % percent percents pct years year yrs months month weeks week days day hours hour h hr hrs minutes
 minute min mins seconds second secs sec times people persons kids children miles mile m km meters
 metres meter metre kilometers kilometres kilometre kilometer feet foot ft yards yard inches inch cm
 kg kgs kilos kilo pounds pound grams gram tons tonnes dollars dollar cents cent euros euro francs
 franc pence penny quid bucks grand chf usd eur gbp $ € £ degrees degree °c °f celsius fahrenheit
 kelvin points point stars star items item pieces piece
-""".split()
-)
+"""
+MEASURES = frozenset(_MEASURED.split())
 # The periods of a rate, each with its names.
 PERIODS = tuple(
     frozenset(names.split())
@@ -46,19 +45,20 @@ _COMPARED = (
     "|faster|slower|later|earlier|beyond|upwards?|minimum|min|least|above|below|frost"
 )
 # What may follow a number without a unit: words that name none.
-MAY_FOLLOW = frozenset(
-    """
-    a about all altogether an and annually any anyway approximately are around as at back based
-    be because before being but by can certainly chance could daily definitely depending does each either
-    enough even every exactly feels fine fits flat for from given goes good hence honestly hopefully
-    hourly i i'd i'm if in instead is ish isn't it it's just like likelihood makes max maximum may maybe me
-    might monthly most must my no nor not now odd of ok okay on once only or ought over overall per
-    perhaps personally please plus point possibly probability probably right roughly s say seems should simply
-    since so sounds suits sure than thank thanks that that's the then there though times to today
-    too tops total twice under until up was way we weekly well when where which while will with
-    works would yearly yes yet you
-    """.split()
-) | frozenset(re.sub(r"\(.*?\)\?|\?", "", _COMPARED).split("|"))
+_FOLLOWING = """
+a about all altogether an and annually any anyway approximately are around as at back based
+be because before being but by can certainly chance could daily definitely depending does each either
+enough even every exactly feels fine fits flat for from given goes good hence honestly hopefully
+hourly i i'd i'm if in instead is ish isn't it it's just like likelihood makes max maximum may maybe me
+might monthly most must my no nor not now odd of ok okay on once only or ought over overall per
+perhaps personally please plus point possibly probability probably right roughly s say seems should simply
+since so sounds suits sure than thank thanks that that's the then there though times to today
+too tops total twice under until up was way we weekly well when where which while will with
+works would yearly yes yet you
+"""
+MAY_FOLLOW = frozenset(_FOLLOWING.split()) | frozenset(
+    re.sub(r"\(.*?\)\?|\?", "", _COMPARED).split("|")
+)
 
 # Between two numbers, units apart: a range, a sum, a part of a whole.
 RANGE = re.compile(
@@ -90,8 +90,8 @@ ROUGHLY = re.compile(r"\b(?:more or less|give or take)\b")
 MIN_BEFORE = re.compile(r"\bmin[.:]?[ :]*$")
 BOUND_BEFORE = re.compile(
     r"(?:\b(?:\w+ than|at least|over|above|beyond|under|below|minimum|upwards of|(?:north|south) of"
-    r"|exceed(?:s|ing)?|starting (?:at|from)|not|never|cannot|no way|refuse|refuses|refusing|decline"
-    r"|unwilling|reluctant|without|hardly|against|instead of|except)|n't)\b[^,.;]*$"
+    r"|exceed(?:s|ing)?|starting (?:at|from)|not|never|cannot|no way|refuse|refuses|refusing"
+    r"|decline|unwilling|reluctant|without|hardly|against|instead of|except)|n't)\b[^,.;]*$"
 )
 UP_TO = re.compile(
     r"(?:\b(?:no|not|nothing|never|cannot)|n't)\b[^,.;]*"
@@ -100,8 +100,8 @@ UP_TO = re.compile(
 )
 # Directly after a number: "20 or more", "20 a month less", "5 degrees below zero", "too much".
 _FILLING = (
-    r"(?:,?[ ](?:or|and|at|as|in|the|an?|very|even|any|much|far|bit|little|lot|per|each|every|it|too"
-    rf"|is|be|would|to|or so|{_PERIOD}))*"
+    r"(?:,?[ ](?:or|and|at|as|in|the|an?|very|even|any|much|far|bit|little|lot|per|each|every|it"
+    rf"|too|is|be|would|to|or so|{_PERIOD}))*"
 )
 BOUND_AFTER = re.compile(
     rf"[ ]?\+|[ ](?:plus|no less)\b|{_FILLING},?[ ](?:(?:{_COMPARED})\b|(?:and|or) up\b"

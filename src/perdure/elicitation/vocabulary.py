@@ -65,12 +65,17 @@ TAKEN_BACK = re.compile(
 # What opens a clause that puts something else in the place of what was said before.
 SECOND_THOUGHT = re.compile(
     r"(?:^|[.!?;,:\n\u2013\u2014(-])[ ]*(?:(?:or|but|and|well|oh|hmm|no|yes)[, ]+)*"
-    r"(?:actually|wait|no|i mean|i meant|scratch that|strike that|correction|on reflection"
-    r"|on second thoughts?|or rather|make (?:that|it)|sorry|oops|hold on|instead(?! of)"
+    r"(?:actually|wait|no(?=[ ]*[,:.!])|i mean|i meant|scratch that|strike that|correction"
+    r"|on reflection|on second thoughts?|or rather|make (?:that|it)|sorry|oops|hold on|instead(?! of)"
     r"|i changed my mind|come to think of it|maybe|perhaps|possibly|or even)\b"
 )
 
-SOON_NAMED = re.compile(rf"[.!]?[^.!?\n]{{0,80}}?{M}")
+# Where such a clause names a choice, after a "no" that is its own at most, and not for a reason.
+SOON_NAMED = re.compile(
+    r"[.!]?(?:[ ]*[,:]?[ ]*no[,:.!])?"
+    r"(?:(?!\b(?:not|never|no|cannot|because|since|although|though|if|than)\b|n't\b)[^.?!\n]){0,80}?"
+    rf"({M})"
+)
 
 # After a yes or a no: "Yes, I would not support it".
 I_WOULD = re.compile(

@@ -40,50 +40,53 @@ class _Found(NamedTuple):
     foreign: bool  # it is in another one
 
 
-class _Units:
-    """The names of a question's unit, and how they stand beside a number."""
+class _Asked:
+    """What a question asks for: the names of its unit beside a number, its bounds, its words."""
 
-    def __init__(self, named: tuple[str, ...]) -> None:
-        names = {fold(name).strip() for name in named if name}
+    def __init__(self, question: Question) -> None:
+        names = {fold(name).strip() for name in (question.unit, *question.unit_aliases) if name}
         names |= {name.removeprefix("\u00b0") for name in names}
         names |= {name.removesuffix("s") for name in names if len(name) >= _LONG_NAME}
         names |= {f"{name}s" for name in names if len(name) > 1}
         if not names.isdisjoint(said.PERCENT):
             names |= said.PERCENT
         self.names = frozenset(names - {""})
+        self.words = frozenset(words.WORD.findall(fold(f"{question.text} {question.unit}")))
+        # Without a unit, what is counted is in the question.
+        self.others = said.MEASURES - (self.names or self.words)
         own = "|".join(sorted(map(re.escape, self.names), key=len, reverse=True)) or r"(?!)"
         self.after = re.compile(rf"[ -]*(?:(?:{said.BEFORE_A_UNIT})[ ])?(?:{own})(?![^\W\d_])")
         self.before = re.compile(rf"(?<![^\W\d_])(?:{own})[ ]*$")
         every = sorted(self.names | said.MEASURES, key=len, reverse=True)
         self.any = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, every))})s?(?!\w)")
+        self.low = -math.inf if question.least is None else question.least
+        self.high = math.inf if question.most is None else question.most
 
 
 def read_number(folded: str, question: Question) -> Scored:
     """Read the number that a folded answer gives."""
-    text = " ".join(folded.split())
-    units = _units((question.unit, *question.unit_aliases))
-    every = _numbers(text, units)
+    text, asked = " ".join(folded.split()), _asked_for(question)
+    every = _numbers(text, asked)
     found = [one for one in every if not one.foreign]
     kept = [one for one in found if one.owned] or found
-    wrong = _why_not(text, every, kept, question, units) if kept else _why_none(text, every)
+    wrong = _why_not(text, every, kept, asked) if kept else _why_none(text, every)
     return Scored(unscorable=wrong) if wrong is not None else Scored(number=kept[0].value)
 
 
-_units = lru_cache(maxsize=256)(_Units)
+_asked_for = lru_cache(maxsize=256)(_Asked)
 
 
-def _numbers(text: str, units: _Units) -> list[_Found]:
+def _numbers(text: str, asked: _Asked) -> list[_Found]:
     found = []
     for value, start, end in numerals(text):
         before, after = text[:start], text[end:]
-        unit, prefix = units.after.match(after), units.before.search(before)
+        unit, prefix = asked.after.match(after), asked.before.search(before)
         owned = unit is not None or prefix is not None
-        following = said.FOLLOWING.match(after)
-        currency = said.CURRENCY.search(before)
+        following, currency = said.FOLLOWING.match(after), said.CURRENCY.search(before)
         word = following.group(1) if following else ""
-        near = {word, currency.group(1) if currency else ""}
-        unknown = units.names and word and word not in said.MAY_FOLLOW
-        foreign = not owned and bool(unknown or not near.isdisjoint(said.MEASURES))
+        unknown = bool(asked.names and word) and word not in said.MAY_FOLLOW
+        measured = word in asked.others or (currency and currency.group(1) in asked.others)
+        foreign = not owned and bool(unknown or measured)
         rest = after[unit.end() :] if unit else after
         found.append(_Found(value, before, rest, start, end, owned, foreign))
     return found
@@ -96,31 +99,30 @@ def _why_none(text: str, every: list[_Found]) -> UnscorableCause:
 
 
 def _why_not(
-    text: str, every: list[_Found], kept: list[_Found], question: Question, units: _Units
+    text: str, every: list[_Found], kept: list[_Found], asked: _Asked
 ) -> UnscorableCause | None:
     values = {one.value for one in kept}
-    low = -math.inf if question.least is None else question.least
-    high = math.inf if question.most is None else question.most
-    asked = fold(f"{question.text} {question.unit}")
+    unclear = said.LABEL_BEFORE if asked.low >= 0 else said.LABEL_OR_DASH_BEFORE
     reasons = (
-        (None in values, _NONE),
-        (any(said.LABEL_BEFORE.search(one.before) for one in kept), _NONE),
-        (low < 0 and any(said.LOOSE_DASH.search(one.before) for one in kept), _NONE),
-        (len(values) > 1 or _are_put_together(text, every, kept, units), _SEVERAL),
-        (any(_is_bound(one, units) for one in kept), UnscorableCause.ONLY_A_BOUND),
-        (any(_is_rate(one, asked, units) for one in kept), UnscorableCause.OTHER_UNIT),
+        (None in values or any(unclear.search(one.before) for one in kept), _NONE),
+        (len(values) > 1 or _are_put_together(text, every, kept, asked), _SEVERAL),
+        (any(_is_bound(one, asked) for one in kept), UnscorableCause.ONLY_A_BOUND),
+        (any(_is_rate(one, asked) for one in kept), UnscorableCause.OTHER_UNIT),
         (words.TAKEN_BACK.search(text) or _is_corrected(every, kept), UnscorableCause.UNDECIDED),
-        (not all(low <= (value or 0.0) <= high for value in values), _OUT),
-        (math.inf in map(abs, filter(None, values)), _OUT),
+        (not all(_is_possible(value, asked) for value in values), _OUT),
     )
     return next((cause for holds, cause in reasons if holds), None)
 
 
-def _are_put_together(text: str, every: list[_Found], kept: list[_Found], units: _Units) -> bool:
+def _is_possible(value: float | None, asked: _Asked) -> bool:
+    return value is not None and math.isfinite(value) and asked.low <= value <= asked.high
+
+
+def _are_put_together(text: str, every: list[_Found], kept: list[_Found], asked: _Asked) -> bool:
     """Say whether a number is one end of a range, or a part of a sum, a product or a fraction."""
     for left, right in pairwise(every):
         between = text[left.end : right.start]
-        bare = " ".join(units.any.sub(" ", between).split())
+        bare = " ".join(asked.any.sub(" ", between).split())
         linked = said.SUM if right.foreign else said.RANGE
         if (left in kept or right in kept) and linked.fullmatch(bare):
             return True
@@ -128,34 +130,34 @@ def _are_put_together(text: str, every: list[_Found], kept: list[_Found], units:
             return True
     for one in kept:
         measured = said.ONE_MEASURE.search(one.before)
-        if measured and units.any.fullmatch(measured.group(1)):
+        if measured and asked.any.fullmatch(measured.group(1)):
             return True
         if said.TIMES_BEFORE.search(one.before) or said.PART_AFTER.match(one.after):
             return True
     return False
 
 
-def _is_bound(one: _Found, units: _Units) -> bool:
+def _is_bound(one: _Found, asked: _Asked) -> bool:
     """Say whether a number is compared with, refused, or denied."""
     after = said.ROUGHLY.sub(" ", one.after)
     if said.BOUND_AFTER.match(after) or said.DENIED_AFTER.match(after):
         return True
-    if "min" not in units.names and said.MIN_BEFORE.search(one.before):
+    if "min" not in asked.names and said.MIN_BEFORE.search(one.before):
         return True
     bound = said.BOUND_BEFORE.search(one.before)
     return bound is not None and said.UP_TO.search(one.before) is None
 
 
-def _is_rate(one: _Found, asked: str, units: _Units) -> bool:
+def _is_rate(one: _Found, asked: _Asked) -> bool:
     """Say whether a number is by a time that was not asked for, or on another scale."""
     scale = said.OTHER_SCALE.match(one.after)
     if scale is not None:
-        return scale.group(1) not in units.names
+        return scale.group(1) not in asked.names
     rate = said.RATE.match(one.after)
     if rate is None:
         return False
     period = next(one for one in said.PERIODS if rate.group(1) in one)
-    return period.isdisjoint(words.WORD.findall(asked))
+    return period.isdisjoint(asked.words)
 
 
 def _is_corrected(every: list[_Found], kept: list[_Found]) -> bool:

@@ -38,9 +38,10 @@ _NUMBER = re.compile(
 _THOUSANDS = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?")
 _DECIMAL = re.compile(r"\d+(?:\.\d+|,\d{1,2})?|0,\d+")
 _EITHER = re.compile(r"[1-9]\d{0,2}\.\d{3}")
-# A dash of any form right before a number is its sign, unless a word or a number is before it.
-DASH = "[-\u2010-\u2015\u2212]"
-_SIGN = re.compile(rf"(?:(?<![\w.,)%]){DASH}|\u2212[ ]|\b(?:minus|negative)[ ])[$\u20ac\u00a3]?$")
+# A dash right before a number is its sign: a short one, and with no word or number before it.
+_SIGN = re.compile(
+    "(?:(?<![\\w.,)%])[-\u2010-\u2013\u2212]|\u2212[ ]|\\b(?:minus|negative)[ ])[$\u20ac\u00a3]?$"
+)
 # "One of them", "that one", "no one", "once": words that count nothing.
 _NO_COUNT = re.compile(r"(?:\b(?:no|any|some|every|that|this|which|the|each|another|either)[ ])$")
 
@@ -57,7 +58,7 @@ def numerals(text: str) -> Iterator[Numeral]:
     """Find the numbers of a text, from left to right."""
     for match in _NUMBER.finditer(text):
         before = text[: match.start()]
-        counts_nothing = _NO_COUNT.search(before) or text.startswith(" of ", match.end())
+        counts_nothing = _NO_COUNT.search(before) or text.startswith((" of ", " way"), match.end())
         if match["words"] and counts_nothing:
             continue
         value = _of_words(match["words"]) if match["words"] else _of_digits(match)

@@ -29,8 +29,8 @@ PERIODS = tuple(
 )
 _PERIOD = "|".join(sorted({name for names in PERIODS for name in names}, key=len, reverse=True))
 RATE = re.compile(
-    rf"[ ]?(?:/[ ]?|(?:per|an?|each|every)[ ])({_PERIOD})\b"
-    r"|[ ](?:paid |)(hourly|daily|weekly|monthly|yearly|annually)\b"
+    r"(?:[ ]?/[ ]?|[ ](?:per|an?|each|every)[ ]|[ ](?=\w+ly\b|annual))"
+    rf"({_PERIOD})\b"
 )
 BEFORE_A_UNIT = "us|american|swiss|whole|full|solid|good|long|short|lousy|measly|single"
 OTHER_SCALE = re.compile(
@@ -46,15 +46,15 @@ _COMPARED = (
 )
 # What may follow a number without a unit: words that name none.
 _FOLLOWING = """
-a about all altogether an and annually any anyway approximately are around as at back based
-be because before being but by can certainly chance could daily definitely depending does each either
+a about all altogether an and annually any anyway approximately are around as at back based be
+because before being but by can certainly chance could daily definitely depending does each either
 enough even every exactly feels fine fits flat for from given goes good hence honestly hopefully
-hourly i i'd i'm if in instead is ish isn't it it's just like likelihood makes max maximum may maybe me
-might monthly most must my no nor not now odd of ok okay on once only or ought over overall per
-perhaps personally please plus point possibly probability probably right roughly s say seems should simply
-since so sounds suits sure than thank thanks that that's the then there though times to today
-too tops total twice under until up was way we weekly well when where which while will with
-works would yearly yes yet you
+hourly i i'd i'm if in instead is ish isn't it it's just like likelihood makes max maximum may
+maybe me might monthly most must my no nor not now odd of ok okay on once only or ought over
+overall per perhaps personally please plus point possibly probability probably right roughly s say
+seems should simply since so sounds suits sure than thank thanks that that's the then there though
+times to today too tops total twice under until up was way we weekly well when where which while
+will with works would yearly yes yet you
 """
 MAY_FOLLOW = frozenset(_FOLLOWING.split()) | frozenset(
     re.sub(r"\(.*?\)\?|\?", "", _COMPARED).split("|")
@@ -85,13 +85,15 @@ PART_AFTER = re.compile(
 
 # "No. 1" is the name of something.
 LABEL_BEFORE = re.compile(r"\b(?:no|nr)\.?[ ]?$")
-LOOSE_DASH = re.compile("(?:^| )[-\u2010-\u2013] $")
+# A dash set apart may be a sign where a number may be below zero.
+LABEL_OR_DASH_BEFORE = re.compile(rf"{LABEL_BEFORE.pattern}|(?:^| )[-\u2010-\u2013] $")
 ROUGHLY = re.compile(r"\b(?:more or less|give or take)\b")
 MIN_BEFORE = re.compile(r"\bmin[.:]?[ :]*$")
 BOUND_BEFORE = re.compile(
     r"(?:\b(?:\w+ than|at least|over|above|beyond|under|below|minimum|upwards of|(?:north|south) of"
     r"|exceed(?:s|ing)?|starting (?:at|from)|not|never|cannot|no way|refuse|refuses|refusing"
     r"|decline|unwilling|reluctant|without|hardly|against|instead of|except)|n't)\b[^,.;]*$"
+    r"|\bfrom $"
 )
 UP_TO = re.compile(
     r"(?:\b(?:no|not|nothing|never|cannot)|n't)\b[^,.;]*"
@@ -101,7 +103,7 @@ UP_TO = re.compile(
 # Directly after a number: "20 or more", "20 a month less", "5 degrees below zero", "too much".
 _FILLING = (
     r"(?:,?[ ](?:or|and|at|as|in|the|an?|very|even|any|much|far|bit|little|lot|per|each|every|it"
-    rf"|too|is|be|would|to|or so|{_PERIOD}))*"
+    rf"|too|is|be|if|not|of|would|to|or so|{_PERIOD}))*"
 )
 BOUND_AFTER = re.compile(
     rf"[ ]?\+|[ ](?:plus|no less)\b|{_FILLING},?[ ](?:(?:{_COMPARED})\b|(?:and|or) up\b"
@@ -111,8 +113,9 @@ BOUND_AFTER = re.compile(
 )
 # "100 % not", "80 percent chance that I will not".
 DENIED_AFTER = re.compile(
-    r"[ ](?:\w+ )?(?:not|no(?! (?:doubt|problem|question|more|matter))|never|unlikely|against)\b"
-    r"(?! (?:more|over|higher)\b)"
+    r"[ ](?:(?!but|and|if|so|at)\w+ )?"
+    r"(?:not(?! (?:more|over|higher))|no(?! (?:doubt|problem|question|more|matter))|never|unlikely"
+    r"|against)\b"
     r"|[^,.;]*\b(?:chance|sure|certain|likely|probability|likelihood)\b[^,.;]*"
     r"(?:\b(?:not|never|against)\b|n't\b)"
 )

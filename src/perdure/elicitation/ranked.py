@@ -58,11 +58,12 @@ _NEXT = re.compile(
 )
 # Words that may stand in a sentence which names the choices in their order, and change nothing.
 _ORDERING = """
-    a about an and are as be by care come comes descending finally first follow followed following
-    follows for from given go goes here highest i i'd i'll i'm importance important in is it like
-    list listed most my next of on or order other others over personally position preference
-    preferred priorities priority put rank ranked ranking remaining rest say so that the then these
-    they this to top two value with would after b c d e f g h ii iii iv v
+    a about after an and are as b be by c care come comes d descending e f finally first follow
+    followed following follows for from g given go goes h here highest i i'd i'll i'm ii iii
+    importance important in is it it's iv like list listed maybe me most my next of on or order
+    other others over perhaps personally position preference preferred priorities priority probably
+    put rank ranked ranking remaining rest say so that that's the then these they this to top two v
+    value with would
 """
 _UNDERSTOOD = (frozenset(_ORDERING.split()) | words.FILLER_AFTER | set(_ORDINALS)) - {"all", "too"}
 _AROUND = re.compile(

@@ -36,9 +36,9 @@ _AGAINST = re.compile(
     r"|oppose|rarely|seldom)\b"
 )
 _DOING = """
-    agree apply applies bring buy carry cook count do drink drive eat follow get
-    has have hear include keep often one ones own pay play read regularly ride rely on
-    sometimes several take taking these things those two three use using usually
+    agree apply applies bought bring buy carry cook count do drink drive eat enjoy follow get got
+    had has have hear include keep know need often one ones own pay play read regularly ride rely on
+    said sometimes several take taking these things those two three trust use used using usually
     visit watch which with work works every day daily week weekly by mainly primarily also other too
 """
 # Words of an attitude, of what is to come and of what was: they say nothing of what is, and are
@@ -66,9 +66,7 @@ _BESIDE = (
     | {"a", "an", "both", "or", "them", "here", "only", "just"}
 )
 # "X or Y" is one of them, and which is not said.
-_EITHER = re.compile(
-    rf"{words.M}[ ]*(?:and/)?or(?:[ ](?:maybe|perhaps|else|the|an?|my))*[ ]{words.M}"
-)
+_EITHER = re.compile(rf"{words.M}[ ]*or(?:[ ](?:maybe|perhaps|else|the|an?|my))*[ ]{words.M}")
 _FOLLOW = words.FOLLOWS | frozenset({"sometimes", "often", "too", "daily", "every", "regularly"})
 
 
@@ -91,7 +89,8 @@ class _Said(Enum):
 def read_choices(folded: str, question: Question) -> Scored:
     """Read the choices that a folded answer gives, in the order of the question."""
     names = names_of(question.choices)
-    text = _asked_of(plain(names.mark(folded)), fold(question.text))
+    marked = plain(names.mark(folded)).replace("and/or", "or")
+    text = _asked_of(marked, fold(question.text))
     said: dict[int, set[_Said]] = {}
     for number, how in _mentions(text):
         said.setdefault(number, set()).add(how)

@@ -66,8 +66,8 @@ TAKEN_BACK = re.compile(
 SECOND_THOUGHT = re.compile(
     r"(?:^|[.!?;,:\n\u2013\u2014(-])[ ]*(?:(?:or|but|and|well|oh|hmm|no|yes)[, ]+)*"
     r"(?:actually|wait|no(?=[ ]*[,:.!])|i mean|i meant|scratch that|strike that|correction"
-    r"|on reflection|on second thoughts?|or rather|make (?:that|it)|sorry|oops|hold on|instead(?! of)"
-    r"|i changed my mind|come to think of it|maybe|perhaps|possibly|or even)\b"
+    r"|on reflection|on second thoughts?|or rather|make (?:that|it)|sorry|oops|hold on"
+    r"|instead(?! of)|i changed my mind|come to think of it|maybe|perhaps|possibly|or even)\b"
 )
 
 # Where such a clause names a choice, after a "no" that is its own at most, and not for a reason.

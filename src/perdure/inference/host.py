@@ -13,6 +13,7 @@ from typing import Protocol
 from perdure.base.chance import Stream
 from perdure.base.clock import Clock
 from perdure.base.errors import PluginError
+from perdure.base.vectors import has_direction
 from perdure.inference.charges import spent
 from perdure.inference.gate import Gate
 from perdure.inference.limits import Limits
@@ -97,9 +98,13 @@ class ProviderSender:
         else:
             asked = provider.embed(request, timeout_s)
         try:
-            return await self._running.within(timeout_s + _GRACE_S, asked)
+            outcome = await self._running.within(timeout_s + _GRACE_S, asked)
         except TimeoutError:
             return Failure(cause=FailureCause.TIMEOUT)
+        if isinstance(outcome, Vectors) and not all(map(has_direction, outcome.vectors)):
+            # Whoever gave them: nothing can be compared with all zeros.
+            return Failure(cause=FailureCause.BAD_REPLY, usage=outcome.usage)
+        return outcome
 
 
 class HostStats(Record):

@@ -124,7 +124,9 @@ def _are_put_together(text: str, every: list[_Found], kept: list[_Found], asked:
         between = text[left.end : right.start]
         bare = " ".join(asked.any.sub(" ", between).split())
         linked = said.SUM if right.foreign else said.RANGE
-        if (left in kept or right in kept) and linked.fullmatch(bare):
+        # "20 bis 30": whatever single word it is, unless it is one that begins something else.
+        abroad = right in kept and bare.isalpha() and bare not in said.MAY_FOLLOW
+        if (left in kept or right in kept) and (abroad or linked.fullmatch(bare)):
             return True
         if left in kept and right in kept and said.ADDED.fullmatch(between):
             return True

@@ -89,8 +89,15 @@ LABEL_BEFORE = re.compile(r"\b(?:no|nr)\.?[ ]?$")
 LABEL_OR_DASH_BEFORE = re.compile(rf"{LABEL_BEFORE.pattern}|(?:^| )[-\u2010-\u2013] $")
 ROUGHLY = re.compile(r"\b(?:more or less|give or take)\b")
 MIN_BEFORE = re.compile(r"\bmin[.:]?[ :]*$")
+# The same in languages whose numbers and units look like English ones.
+_ABROAD = (
+    "mindestens|wenigstens|mehr als|weniger als|über|unter|nicht|keine?|niemals|au moins|plus de"
+    "|moins de|pas|jamais|al menos|por lo menos|más de|menos de|nunca|almeno|più di|meno di|non"
+    "|meer dan|minder dan|minstens|niet"
+)
 BOUND_BEFORE = re.compile(
-    r"(?:\b(?:\w+ than|at least|over|above|beyond|under|below|minimum|upwards of|(?:north|south) of"
+    rf"(?:\b(?:{_ABROAD}"
+    r"|\w+ than|at least|over|above|beyond|under|below|minimum|upwards of|(?:north|south) of"
     r"|exceed(?:s|ing)?|starting (?:at|from)|not|never|cannot|no way|refuse|refuses|refusing"
     r"|decline|unwilling|reluctant|without|hardly|against|instead of|except)|n't)\b[^,.;]*$"
     r"|\bfrom $"
@@ -100,13 +107,15 @@ UP_TO = re.compile(
     r"\b(?:(?:more|higher|greater|longer|further|farther) than|over|above|beyond)\b[^,.;]*$"
     r"|\b(?:at most|up to|maximum(?: of)?)\b[^,.;]*$"
 )
+_MORE_ABROAD = "(?:(?:oder|und|ou|et|o|y|of|en) )?(?:mehr|weniger|plus|moins|más|menos|meer|minder)"
 # Directly after a number: "20 or more", "20 a month less", "5 degrees below zero", "too much".
 _FILLING = (
     r"(?:,?[ ](?:or|and|at|as|in|the|an?|very|even|any|much|far|bit|little|lot|per|each|every|it"
     rf"|too|is|be|if|not|of|would|to|or so|{_PERIOD}))*"
 )
 BOUND_AFTER = re.compile(
-    rf"[ ]?\+|[ ](?:plus|no less)\b|{_FILLING},?[ ](?:(?:{_COMPARED})\b|(?:and|or) up\b"
+    rf"[ ]?\+|[ ](?:plus|no less)\b|[ ](?:{_MORE_ABROAD})\b"
+    rf"|{_FILLING},?[ ](?:(?:{_COMPARED})\b|(?:and|or) up\b"
     r"|(?:over|under)\b(?! (?:the|a|my)\b))"
     r"|(?:(?!\b(?:because|since|as|but|while|and|if|when|though|although)\b)[^,.;])*"
     r"\btoo (?:much|high|long|low|little|many|expensive|dear|far|short)\b"
@@ -115,7 +124,7 @@ BOUND_AFTER = re.compile(
 DENIED_AFTER = re.compile(
     r"[ ](?:(?!but|and|if|so|at)\w+ )?"
     r"(?:not(?! (?:more|over|higher))|no(?! (?:doubt|problem|question|more|matter))|never|unlikely"
-    r"|against)\b"
+    r"|against|nicht|niet|non|pas)\b"
     r"|[^,.;]*\b(?:chance|sure|certain|likely|probability|likelihood)\b[^,.;]*"
     r"(?:\b(?:not|never|against)\b|n't\b)"
 )

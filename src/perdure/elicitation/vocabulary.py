@@ -59,7 +59,8 @@ TAKEN_BACK = re.compile(
     r"|\bnot to(?=[.!\n]|\Z)|\b(?:lost|forget) my vote\b"
     r"|(?:\bnever|\bnot|n't|\bcannot) (?:\w+ )?(?:vote for|support|choose|pick|back|trust|like)"
     r" (?:him|her|them)\b"
-    r"|[.!?,;:\n-][ ]*(?:no|nope|never|not|not really|no thanks)[ ]*(?=[.!,;\n]|\Z)"
+    r"|[.!?,;:\n-][ ]*(?:no|nope|never|not|not really|no thanks|nein|nicht|nie|non|jamais"
+    r"|nunca|nee|niet)[ ]*(?=[.!,;\n]|\Z)"
 )
 
 # What opens a clause that puts something else in the place of what was said before.

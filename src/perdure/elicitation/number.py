@@ -25,6 +25,7 @@ from perdure.records.outcome import Scored, UnscorableCause
 from perdure.records.scenario import Question
 
 _LONG_NAME = 3
+_NEAR = 200  # how far a cue reaches, in characters
 _NONE = UnscorableCause.NO_NUMBER
 _SEVERAL = UnscorableCause.SEVERAL_NUMBERS
 _OUT = UnscorableCause.OUT_OF_RANGE
@@ -32,8 +33,8 @@ _OUT = UnscorableCause.OUT_OF_RANGE
 
 class _Found(NamedTuple):
     value: float | None
-    before: str  # the text up to the number, and to a currency before it
-    after: str  # the text from the number on, without its unit
+    before: str  # what leads to it, as far as that can matter
+    after: str  # what follows it, without its unit
     start: int
     end: int
     owned: bool  # it is in the question's unit
@@ -79,7 +80,7 @@ _asked_for = lru_cache(maxsize=256)(_Asked)
 def _numbers(text: str, asked: _Asked) -> list[_Found]:
     found = []
     for value, start, end in numerals(text):
-        before, after = text[:start], text[end:]
+        before, after = text[max(0, start - _NEAR) : start], text[end : end + _NEAR]
         unit, prefix = asked.after.match(after), asked.before.search(before)
         owned = unit is not None or prefix is not None
         following, currency = said.FOLLOWING.match(after), said.CURRENCY.search(before)
@@ -108,7 +109,10 @@ def _why_not(
         (len(values) > 1 or _are_put_together(text, every, kept, asked), _SEVERAL),
         (any(_is_bound(one, asked) for one in kept), UnscorableCause.ONLY_A_BOUND),
         (any(_is_rate(one, asked) for one in kept), UnscorableCause.OTHER_UNIT),
-        (words.TAKEN_BACK.search(text) or _is_corrected(every, kept), UnscorableCause.UNDECIDED),
+        (
+            words.TAKEN_BACK.search(text) or _is_corrected(text, every, kept),
+            UnscorableCause.UNDECIDED,
+        ),
         (not all(_is_possible(value, asked) for value in values), _OUT),
     )
     return next((cause for holds, cause in reasons if holds), None)
@@ -162,14 +166,12 @@ def _is_rate(one: _Found, asked: _Asked) -> bool:
     return period.isdisjoint(asked.words)
 
 
-def _is_corrected(every: list[_Found], kept: list[_Found]) -> bool:
+def _is_corrected(text: str, every: list[_Found], kept: list[_Found]) -> bool:
     """Say whether a second thought gives another number, or none, after the one that counts."""
     last = kept[-1]
-    thought = words.SECOND_THOUGHT.search(last.after)
+    thought = words.SECOND_THOUGHT.search(text, last.end)
     if thought is None:
         return False
-    later = last.after[thought.end() :]
-    return said.NO_AMOUNT.search(later) is not None or any(
-        one.start >= last.end and one.value != last.value and len(one.after) < len(later)
-        for one in every
-    )
+    others = (one for one in every if one.value != last.value)
+    later = any(one.start >= thought.end() for one in others)
+    return later or said.NO_AMOUNT.search(text, thought.end()) is not None

@@ -44,6 +44,7 @@ _SIGN = re.compile(
 )
 # "One of them", "that one", "no one", "once": words that count nothing.
 _NO_COUNT = re.compile(r"(?:\b(?:no|any|some|every|that|this|which|the|each|another|either)[ ])$")
+_LOOKED_BACK = 20
 
 
 class Numeral(NamedTuple):
@@ -57,7 +58,7 @@ class Numeral(NamedTuple):
 def numerals(text: str) -> Iterator[Numeral]:
     """Find the numbers of a text, from left to right."""
     for match in _NUMBER.finditer(text):
-        before = text[: match.start()]
+        before = text[max(0, match.start() - _LOOKED_BACK) : match.start()]
         counts_nothing = _NO_COUNT.search(before) or text.startswith((" of ", " way"), match.end())
         if match["words"] and counts_nothing:
             continue

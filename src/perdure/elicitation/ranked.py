@@ -52,10 +52,11 @@ _UPWARDS = re.compile(
     r"(?:to|up)|from (?:the )?(?:low|lower|lowest|least|worst|bottom|last))\b"
 )
 _PART = re.compile(r"[,.;!\n()]|\b(?:and|then|but|followed by|next|after that)\b")
-# A name that one of these leads to is placed, whatever else is said of it.
+# A name that opens a line, or that one of these leads to, is placed, whatever else is said of it.
 _NEXT = re.compile(
     rf"\b(?:then|next|followed by|after that|finally|lastly)\b[^,.;!\n]*?({words.M})"
 )
+_OPENS_A_LINE = re.compile(rf"(?m)^[ ]*(?:(?:the|an?|my) )?({words.M})")
 # Words that may stand in a sentence which names the choices in their order, and change nothing.
 _ORDERING = """
     a about after an and are as b be by c care come comes d descending e f finally first follow
@@ -73,6 +74,7 @@ _AROUND = re.compile(
     rf"|\b(?:to|over|than)\b[^.,;\n]*{words.M} (?:and|or) (?:the |a )?{words.M}"
     rf"|{words.M} (?:and|or|&) (?:the |a |my )?{words.M}[ ,]*(?:over|above|then|followed|next)\b|="
 )
+_LIST_ENDS = re.compile(r"[.!?;\n]|\b(?:because|since)\b")
 _ARTICLES = re.compile(r"\b(?:the|an?|my)\b")
 
 
@@ -97,7 +99,7 @@ def read_order(folded: str, question: Question) -> Scored:
 
 def _is_corrected(text: str) -> bool:
     """Say whether a second thought names again what stands before it."""
-    for thought in words.SECOND_THOUGHT.finditer(text):
+    for thought in words.CORRECTION.finditer(text):
         before = words.MENTION.findall(text, 0, thought.start())
         if not set(before).isdisjoint(words.MENTION.findall(text, thought.end())):
             return True
@@ -136,19 +138,19 @@ def _in_words(text: str, first: list[str]) -> list[str] | None:
         return sorted(first, key=place.__getitem__)
     if any(first[at - 1 : at] != [mark] for mark, at in place.items()):
         return None
-    placed = place.keys() | set(_NEXT.findall(text))
+    placed = place.keys() | set(_NEXT.findall(text)) | set(_OPENS_A_LINE.findall(text))
     return first if len(placed) >= len(first) - 1 or _is_plain_list(text, first) else None
 
 
 def _is_plain_list(text: str, first: list[str]) -> bool:
     """Say whether names stand one after another, set apart alike, among words that are understood.
 
-    What leads to the list with a colon, and sentences before and after it, may be anything.
+    What leads to the list with a colon, the reason for it, and other sentences may be anything.
     """
     begin = max(text.rfind(mark, 0, text.index(first[0])) for mark in ".!?:\n") + 1
-    last = text.index(first[-1])
-    end = next((at for at in range(last, len(text)) if text[at] in ".!?;\n"), len(text))
-    rest = words.WORD.findall(words.MENTION.sub(" ", text[begin:end]))
+    ends = _LIST_ENDS.search(text, text.index(first[-1]))
+    listed = text[begin : ends.start() if ends else len(text)]
+    rest = words.WORD.findall(words.MENTION.sub(" ", listed))
     between = [text[text.index(left) + 1 : text.index(right)] for left, right in pairwise(first)]
     marks = [_ARTICLES.sub("", gap).strip(" ") for gap in between]
     # "X, Y > Z" and "X, Y / Z" have two that are alike; the sign of more is read as a space.

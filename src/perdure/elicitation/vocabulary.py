@@ -63,14 +63,15 @@ TAKEN_BACK = re.compile(
     r"|nunca|nee|niet)[ ]*(?=[.!,;\n]|\Z)"
 )
 
-# What opens a clause that puts something else in the place of what was said before.
-SECOND_THOUGHT = re.compile(
-    r"(?:^|[.!?;,:\n\u2013\u2014(-])[ ]*(?:(?:or|but|and|well|oh|hmm|no|yes)[, ]+)*"
-    r"(?:actually|wait|no(?=[ ]*[,:.!])|i mean|i meant|scratch that|strike that|correction"
+# What opens a clause that puts something else in the place of what was said before; or perhaps.
+_CLAUSE_OPENS = r"(?:^|[.!?;,:\n\u2013\u2014(-])[ ]*(?:(?:or|but|and|well|oh|hmm|no|yes)[, ]+)*"
+_CORRECTED = (
+    r"actually|wait|no(?=[ ]*[,:.!])|i mean|i meant|scratch that|strike that|correction"
     r"|on reflection|on second thoughts?|or rather|make (?:that|it)|sorry|oops|hold on"
-    r"|instead(?! of)|i changed my mind|come to think of it|maybe|perhaps|possibly|or even)\b"
+    r"|instead(?! of)|i changed my mind|come to think of it"
 )
-
+CORRECTION = re.compile(rf"{_CLAUSE_OPENS}(?:{_CORRECTED})\b")
+SECOND_THOUGHT = re.compile(rf"{_CLAUSE_OPENS}(?:{_CORRECTED}|maybe|perhaps|possibly|or even)\b")
 # Where such a clause names a choice, after a "no" that is its own at most, and not for a reason.
 SOON_NAMED = re.compile(
     r"[.!]?(?:[ ]*[,:]?[ ]*no[,:.!])?"

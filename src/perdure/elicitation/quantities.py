@@ -123,8 +123,8 @@ BOUND_AFTER = re.compile(
 # "100 % not", "80 percent chance that I will not".
 DENIED_AFTER = re.compile(
     r"[ ](?:(?!but|and|if|so|at)\w+ )?"
-    r"(?:not(?! (?:more|over|higher|bad|a lot|a problem|unfair))|no(?! (?:doubt|problem|question|more|matter))|never|unlikely"
-    r"|against|nicht|niet|non|pas)\b"
+    r"(?:not(?! (?:more|over|higher|bad|a lot|a problem|unfair))"
+    r"|no(?! (?:doubt|problem|question|more|matter))|never|unlikely|against|nicht|niet|non|pas)\b"
     r"|[^,.;]*\b(?:chance|sure|certain|likely|probability|likelihood)\b[^,.;]*"
     r"(?:\b(?:not|never|against)\b|n't\b)"
 )

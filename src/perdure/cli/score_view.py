@@ -8,7 +8,7 @@ from perdure.analysis.document import Block
 from perdure.cli.figures import count, plural
 from perdure.cli.tables import heading, paragraph, table, verbatim
 from perdure.runner.rescoring import Rescored
-from perdure.trace.scores import Scores
+from perdure.trace.scores import Scores, lacks_vectors
 
 _HASH_SHOWN = 12
 
@@ -30,6 +30,8 @@ def scored_parts(done: Rescored, folder: str) -> Iterator[Block]:
     )
     for cause, number in end.unscorable.items():
         yield paragraph(f"No score, {cause.replace('_', ' ')}: {count(number)}.", indent=2)
+    if lacks_vectors(done.scores):
+        yield paragraph("The same command again asks for the vectors that are missing.", indent=2)
     yield paragraph("No event of the record changed; the run log notes the scores.", indent=2)
     yield heading("Where to go next")
     yield verbatim(f"  perdure report {folder} --scores {asked.id}")

@@ -392,9 +392,10 @@ def _scores(
         if job.question.scoring is Scoring.LOGPROBS:
             order = [choice.id for choice in questions[job.question.id].choices]
             return score_chances(outcome.first_tokens, job.question, order)
-        return rated.get(job.index) or score(
-            own_words(outcome.answer, outcome.reaction), job.question
-        )
+        # Choices are given in the order of the study, whatever order they were listed in.
+        choices = questions[job.question.id].choices
+        asked = msgspec.structs.replace(job.question, choices=choices)
+        return rated.get(job.index) or score(own_words(outcome.answer, outcome.reaction), asked)
 
     return tuple(
         scored(job, outcome) if isinstance(outcome, TurnDone) and job.question.is_scored else None

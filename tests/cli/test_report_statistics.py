@@ -49,7 +49,7 @@ def test_the_first_line_says_that_scenarios_cannot_be_told_apart(perdure, ran):
 def test_two_seeds_cannot_say(perdure, ran):
     """With two seeds it is said that it cannot be said; with one scenario, nothing is."""
     said = perdure("report", ran("few", SECOND, PULL, NOISE)).out
-    assert said.startswith("This study cannot say whether its scenarios differ: ")
+    assert said.startswith("This study cannot say whether its scenarios differ at the last wave: ")
     assert perdure("report", ran("alone", NOISE)).out.startswith("Report of tiny")
 
 

@@ -27,7 +27,7 @@ def change_parts(
         return
     choices = question.choices
     yield heading(f"{name}: change from first to last wave{_in(question)}", level=3)
-    yield from change_plots(changes, name, choices)
+    yield from change_plots(changes, name, question)
     places = [
         Place(one.scenario, f"{one.first} to {one.last}", one.between, moved_keys(one))
         for one in changes
@@ -53,7 +53,7 @@ def difference_parts(
     for reference in dict.fromkeys(one.reference for one in differences):
         yield heading(f"{name}: difference from {reference}{_in(question)}", level=3)
         mine = [one for one in differences if one.reference == reference]
-        yield from difference_plots(mine, name, choices)
+        yield from difference_plots(mine, name, question)
         places = [
             Place(one.scenario, str(one.tick), one.between, moved_keys(one))
             for one in mine

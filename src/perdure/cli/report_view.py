@@ -200,7 +200,8 @@ def _prediction(prediction: Prediction, outcome: Outcome, report: Report) -> Ite
         denominators(prediction.overall.answers, len(prediction.seeds)),
         indent=2,
     )
-    yield from group_plots(prediction, outcome.name, outcome.choices, report.grouped_by)
+    asked = next(one for one in report.questions if one.id == outcome.question_id)
+    yield from group_plots(prediction, outcome.name, asked, report.grouped_by)
     yield _shares(prediction, outcome, report)
     yield paragraph("")
     yield _yardsticks(prediction, outcome, report.grouped_by_label)

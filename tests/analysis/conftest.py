@@ -39,7 +39,8 @@ from perdure.records.usage import CostSource, Usage
 
 LAST = 2
 
-# What one persona answers at a wave: a choice, several ones, a cause why there is no score, or a failed call.
+# What one persona answers at a wave: a choice, several ones, a cause why there is no score, or a
+# failed call.
 Said = str | tuple[str, ...] | UnscorableCause | FailureCause
 
 

@@ -16,7 +16,6 @@ from perdure.records.record import Record
 from perdure.records.scenario import Question, QuestionType, Scoring
 from perdure.records.study import Study
 
-
 _MIRRORED = 2  # with two choices, one share is one minus the other
 
 

@@ -118,10 +118,12 @@ def _verdict(found: Sequence[Compared], differ: int, hold: int) -> tuple[Verdict
     if differ:
         return Verdict.PERHAPS, (
             f"This study hardly tells its scenarios apart: of {len(judged)} differences between "
-            f"them at the last wave {differ} would count alone, and none does among so many; {seen}."
+            f"them at the last wave {differ} would count alone, and none does among so many; "
+            f"{seen}."
         )
     return Verdict.NOT_APART, (
-        f"This study cannot tell its scenarios apart: {_none_of(len(judged))} clear of chance; {seen}."
+        f"This study cannot tell its scenarios apart: {_none_of(len(judged))} clear of chance; "
+        f"{seen}."
     )
 
 
@@ -147,11 +149,9 @@ def _seen(found: Sequence[Compared]) -> str:
 
 
 def _none_of(judged: int) -> str:
-    there = "between them at the last wave is"
+    at = "between them at the last wave is"
     return (
-        f"the one difference {there} not"
-        if judged == 1
-        else f"none of the {judged} differences {there}"
+        f"the one difference {at} not" if judged == 1 else f"none of the {judged} differences {at}"
     )
 
 

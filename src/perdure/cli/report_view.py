@@ -134,7 +134,10 @@ def _outcome(report: Report, outcome: Outcome) -> Iterator[Block]:
     yield heading(f"Held-out outcome: {outcome.name}")
     yield paragraph(outcome.question, indent=2)
     known = f"Known for {count(outcome.known)} of {count(outcome.personas)} personas."
-    beside = "beside each stands the real one"
+    beside = (
+        "beside each stands the real one, of all whose real value is known, scored or not. "
+        "Accuracy and Brier score are of those who have both"
+    )
     if outcome.withheld:
         known = "The real values were left out of this export; --with-held-out writes them too."
         beside = "there is no real one to stand beside them"

@@ -900,7 +900,9 @@ RETRIES = Field("retries", Whole(0, 100), "Attempts after the first.", otherwise
 LIMITS_GROUP = Group(
     "limits",
     (CONCURRENCY, REQUESTS_PER_MINUTE, TOKENS_PER_MINUTE, ATTEMPT_TIMEOUT, DEADLINE, RETRIES),
-    "How hard an endpoint may be worked. None of it changes what is answered.",
+    "How hard an endpoint may be worked. Timeouts and retries are each model's own. Calls in "
+    "flight and rates are counted over all models together; their limits are those of the model "
+    "that is `tier_a`. None of it changes what is answered.",
 )
 LIMITS = Field("limits", LIMITS_GROUP, "How hard the endpoint may be worked (`http`, `local`).")
 

@@ -33,7 +33,15 @@ from perdure.records.registry import (
     WorldState,
 )
 from perdure.records.request import FailureCause
-from perdure.records.scenario import Brief, ModelPin, Question, QuestionType, Scenario, Variant
+from perdure.records.scenario import (
+    Brief,
+    ModelPin,
+    Question,
+    QuestionType,
+    Scenario,
+    Scoring,
+    Variant,
+)
 from perdure.records.study import ModelSpec, PopulationSpec, Study
 from perdure.records.usage import CostSource, Usage
 
@@ -65,6 +73,7 @@ class MemoryRecord:
         outcome: bool = True,
         felt: Sequence[str] = (),
         kind: QuestionType = QuestionType.ONE,
+        lettered: bool = False,
     ) -> None:
         study = Study(
             format=1,
@@ -88,6 +97,7 @@ class MemoryRecord:
                     id="felt",
                     text="What do you think?",
                     choices=tuple(Choice(id=name, label=name) for name in felt),
+                    scoring=Scoring.LOGPROBS if lettered else None,
                 ),
             ),
             population=PopulationSpec(file="x.csv", id_column="id", columns={}),

@@ -17,6 +17,8 @@ from perdure.records.scenario import ModelPin
 from perdure.records.study import Endpoint, ModelSpec, Study
 from perdure.records.usage import CostSource, Price
 from perdure.runner import RunConfig, run
+from perdure.study.forecast import kinds_called
+from perdure.study.schedule import ANCHORS, INTEREST, SCORES, TURNS
 from perdure.testing import MisbehavingServer
 from perdure.trace.reader import RunReader
 
@@ -134,3 +136,14 @@ def test_an_edited_price_does_not_slip_into_a_run(tmp_path: Path) -> None:
         assert refused.value.moved == ("prices",)
         forced = run(dataclasses.replace(edited, force=("prices",)))
     assert forced.state is RunState.COMPLETED
+
+
+def test_a_call_that_the_study_never_makes_is_not_dear(tmp_path: Path) -> None:
+    """No feed of it ranks by interest, and nothing of it is scored by likeness."""
+    study = asked(tmp_path / "run", price=PRICE).study
+    models = {**study.models, "embed": study.models["tier_a"]}
+    called = kinds_called(msgspec.structs.replace(study, models=models))
+    assert TURNS in called
+    assert not called & {INTEREST, SCORES, ANCHORS}
+    own = msgspec.structs.replace(study.agent, agent="theirs:Agent")
+    assert INTEREST in kinds_called(msgspec.structs.replace(study, models=models, agent=own))

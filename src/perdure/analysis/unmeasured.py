@@ -60,6 +60,10 @@ def gaps(
     if not outcome:
         why = "the study holds no outcome out"
         found.append(Gap(what="comparison with real values", why=why, count=0, of=0))
+    asked = any(reading.turns or reading.failures for reading in readings)
+    if not asked and any(reading.tick >= 0 for reading in readings):
+        why = "nobody was asked anything in the ticks that closed"
+        found.append(Gap(what="answers", why=why, count=0, of=0))
     if waved and not waves:
         found.append(Gap(what="prediction", why="no wave has closed yet", count=0, of=0))
     if outcome and real_known < personas:

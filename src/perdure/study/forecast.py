@@ -37,6 +37,7 @@ from perdure.study.schedule import (
 )
 
 DEAR = NANO
+_MANY = 1_000_000  # personas, of whom no share is nobody
 
 
 class CallForecast(Record):
@@ -199,6 +200,20 @@ def call_costs(study: Study) -> dict[Kind, tuple[int | None, int | None]]:
         for kind, size in _sizes(sizes).items()
         if kind[0] in study.models
     }
+
+
+def kinds_called(study: Study) -> frozenset[Kind]:
+    """Name the kinds of calls that a study can make; with parts of the user's own, every kind."""
+    if _own_parts(study):
+        return frozenset(KINDS)
+    schedules = (_schedule(study, scenario) for scenario in study.scenarios)
+    return frozenset(
+        kind
+        for schedule in schedules
+        for tick in schedule.ticks
+        for kind, most in schedule.most(tick, _MANY).items()
+        if most
+    )
 
 
 class _Counted:

@@ -109,7 +109,10 @@ def _verdict(found: Sequence[Compared], differ: int, hold: int) -> tuple[Verdict
     judged = [one for one in found if one.p is not None or _none_at_all(one)]
     if not judged or (not differ and len(judged) < len(found)):
         why = _why_none([one for one in found if one not in judged])
-        some = f"of {len(found)} differences {len(judged)} are not clear of chance; of the others, "
+        be = "is" if len(judged) == 1 else "are"
+        some = (
+            f"of {len(found)} differences {len(judged)} {be} not clear of chance; of the others, "
+        )
         return Verdict.CANNOT_SAY, (
             "This study cannot say whether its scenarios differ at the last wave: "
             f"{some if judged else ''}{why}."

@@ -17,7 +17,7 @@ from perdure.records.scenario import ModelPin
 from perdure.records.study import Endpoint, ModelSpec, Study
 from perdure.records.usage import CostSource, Price
 from perdure.runner import RunConfig, run
-from perdure.study.forecast import kinds_called
+from perdure.study.forecast import DEAR, call_costs, kinds_called
 from perdure.study.schedule import ANCHORS, INTEREST, SCORES, TURNS
 from perdure.testing import MisbehavingServer
 from perdure.trace.reader import RunReader
@@ -147,3 +147,20 @@ def test_a_call_that_the_study_never_makes_is_not_dear(tmp_path: Path) -> None:
     assert not called & {INTEREST, SCORES, ANCHORS}
     own = msgspec.structs.replace(study.agent, agent="theirs:Agent")
     assert INTEREST in kinds_called(msgspec.structs.replace(study, models=models, agent=own))
+
+
+def test_a_price_is_not_refused_for_a_call_that_is_never_made(tmp_path: Path) -> None:
+    """Ranking by interest would be dear, and nothing ranks so; every call that is made is cheap."""
+    config = asked(tmp_path / "run", price=PRICE)
+    cheap = config.study.models["tier_a"]
+    per_million = 10**12
+    for _ in range(2):
+        vectors = msgspec.structs.replace(cheap, price=Price(input_fresh=per_million, output=0))
+        models = {**config.study.models, "embed": vectors}
+        study = msgspec.structs.replace(config.study, models=models)
+        costs = {kind: typical or 0 for kind, (typical, _) in call_costs(study).items()}
+        per_million = 2 * DEAR * per_million // costs[INTEREST]
+    assert costs[INTEREST] > DEAR
+    assert all(costs[kind] <= DEAR for kind in kinds_called(study))
+    with pytest.raises(EndpointUnreachableError):
+        run(dataclasses.replace(config, study=study))

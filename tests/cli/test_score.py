@@ -193,6 +193,13 @@ def test_an_export_has_the_scores_and_the_same_reports(folder: Path) -> None:
     assert score_id in listed.out
     name = f"scores/{score_id}.jsonl"
     assert (run / name).read_bytes() == (run / "export" / name).read_bytes()
+    answer = next(line for line in lines(run, score_id) if "world" in line)
+    event = f"{answer['world']}:{answer['seq']}"
+    shown, shown_there = commands(
+        ("show", run, event, "--scores", score_id, "--json"),
+        ("show", run / "export", event, "--scores", score_id, "--json"),
+    )
+    assert (shown.status, shown.out) == (0, shown_there.out)
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,8 @@ class Judged(Record):
     """The score of an answer, as its question asks; or why there is none.
 
     `labels` names its choice or choices, in order. `masses` has the probability of each choice,
-    by its label, and `similarities` the likeness to each point, by anchor set.
+    by its label, and `similarities` the likeness to each point, by anchor set. `scores` is the id
+    of scores that were given after the run; empty for a score of the record, whose `event` it is.
     """
 
     event: str
@@ -109,6 +110,7 @@ class Judged(Record):
     unit: str = ""
     masses: tuple[tuple[str, float], ...] = ()
     similarities: tuple[tuple[float, ...], ...] = ()
+    scores: str = ""
 
 
 class Believed(Record):

@@ -232,8 +232,9 @@ def _did(turn: WholeTurn) -> Parts:
 
 
 def _scored(turn: WholeTurn) -> Parts:
-    yield _heading("Scored")
     score = turn.score
+    again = f", after the run: scores {score.scores}" if score and score.scores else ""
+    yield _heading(f"Scored{again}")
     if score is None:
         yield folded("There is no score.", indent=2)
     elif score.unscorable is not None:

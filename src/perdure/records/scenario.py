@@ -67,6 +67,11 @@ class Similarity(Record):
     epsilon: float | None = None
     temperature: float | None = None
 
+    @property
+    def numbers(self) -> tuple[float, float]:
+        """Epsilon and temperature: as said, else what changes nothing, which is 0 and 1."""
+        return self.epsilon or 0.0, 1.0 if self.temperature is None else self.temperature
+
 
 class Question(Record):
     """A question put to a persona, who answers in its own words.

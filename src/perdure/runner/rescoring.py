@@ -282,6 +282,11 @@ class _Work:
                         for tick in self._ticks(world):
                             for answer in await self._tick(world, tick):
                                 writer.add(answer)
+                if not self._answers:
+                    raise UsageError(
+                        f"Nobody answered {self._job.question.id!r}, so there is nothing to score.",
+                        remedy="Score another question, or this one when it was answered.",
+                    )
                 writer.seal(await self._end())
         finally:
             if self._inner is not None:

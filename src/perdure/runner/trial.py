@@ -26,6 +26,7 @@ from perdure.runner.config import RunConfig
 from perdure.runner.meter import Observer
 from perdure.study.forecast import Pace
 from perdure.study.pricing import FREE_PROVIDERS
+from perdure.study.read_models import leading
 from perdure.study.schedule import Kind, Schedule
 from perdure.trace.reader import RunReader
 
@@ -186,9 +187,9 @@ def _measured(
 
 def _pace(study: Study, calls: int, personas: int, seconds: float) -> Pace:
     """Say how long one call takes, taking it that as many were in flight as could be."""
-    first = next(iter(study.models.values()))
-    most = first.endpoint.concurrency_max
+    speaks = leading(study.models)
+    most = speaks.endpoint.concurrency_max
     in_flight = min(most, personas)
     # What runs here was busy with what was tried: more calls in flight would not make it faster.
-    is_here = first.pin.provider in FREE_PROVIDERS
+    is_here = speaks.pin.provider in FREE_PROVIDERS
     return Pace(call_s=seconds * in_flight / calls, in_flight_max=in_flight if is_here else most)

@@ -951,7 +951,9 @@ RETRIES = Field("retries", Whole(0, 100), "Attempts after the first.", otherwise
 LIMITS_GROUP = Group(
     "limits",
     (CONCURRENCY, REQUESTS_PER_MINUTE, TOKENS_PER_MINUTE, ATTEMPT_TIMEOUT, DEADLINE, RETRIES),
-    "How hard an endpoint may be worked. None of it changes what is answered.",
+    "How hard an endpoint may be worked. Timeouts and retries are each model's own. Calls in "
+    "flight and rates are counted over all models together; their limits are those of the model "
+    "that is `tier_a`. None of it changes what is answered.",
 )
 LIMITS = Field("limits", LIMITS_GROUP, "How hard the endpoint may be worked (`http`, `local`).")
 
@@ -1460,21 +1462,21 @@ ANCHORS_VERSION = Field(
 POINTS = Field(
     "points",
     ListOf(Name(), least=2, most=11),
-    "Ids of the points, from low to high.",
+    "Ids of the points, from 2 to 11, from low to high.",
     required=True,
 )
 SETS = Field(
     "sets",
     ListOf(ListOf(Text(longest=1_000)), least=2, most=30),
-    "Sets of anchors, each with one statement for every point, from low to high. Six are advised: "
-    "the wording of any one set weighs less.",
+    "From 2 to 30 sets of anchors, each with one statement for every point, from low to high. Six "
+    "are advised: the wording of any one set weighs less. No text is there twice in the file.",
     required=True,
 )
 LADDER_OF_ANSWERS = Field(
     "ladder",
     ListOf(ListOf(Text(longest=5_000), least=1, most=20), least=2, most=30),
-    "Answers that are no anchors, in steps from low to high, at least as many steps as points. A "
-    "check demands that each step scores above the one before.",
+    "Answers that are no anchors, in up to 30 steps from low to high, at least as many as points, "
+    "with up to 20 answers each. A check demands that each step scores above the one before.",
     required=True,
 )
 ANCHORS_FILE = Group(

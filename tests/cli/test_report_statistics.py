@@ -116,10 +116,10 @@ def test_rows_over_personas_say_their_question_and_where_their_events_are(perdur
     blocks = list(statistics_parts(twice))
     heads = [one.text for one in blocks if isinstance(one, Heading) and one.level == 3]
     assert heads == [
-        "vote, in percent",
-        "vote: difference from plain, in percentage points",
-        "hours, in hours",
-        "hours: difference from plain, in hours",
+        "vote: over personas, in percent",
+        "vote: over personas, difference from plain, in percentage points",
+        "hours: over personas, in hours",
+        "hours: over personas, difference from plain, in hours",
     ]
     tables = [one for one in blocks if isinstance(one, Table) and "figure" in one.columns]
     for table in tables:

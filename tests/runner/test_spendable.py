@@ -18,7 +18,7 @@ from perdure.records.study import Endpoint, ModelSpec, Study
 from perdure.records.usage import CostSource, Price
 from perdure.runner import RunConfig, run
 from perdure.study.forecast import DEAR, call_costs, kinds_called
-from perdure.study.schedule import ANCHORS, INTEREST, SCORES, TURNS
+from perdure.study.schedule import ANCHORS, INTEREST, SCORES, TURNS, Kind
 from perdure.testing import MisbehavingServer
 from perdure.trace.reader import RunReader
 
@@ -152,15 +152,18 @@ def test_a_call_that_the_study_never_makes_is_not_dear(tmp_path: Path) -> None:
 def test_a_price_is_not_refused_for_a_call_that_is_never_made(tmp_path: Path) -> None:
     """Ranking by interest would be dear, and nothing ranks so; every call that is made is cheap."""
     config = asked(tmp_path / "run", price=PRICE)
-    cheap = config.study.models["tier_a"]
-    study, costs = config.study, dict[tuple[str, str], int]()
-    per_million = 10**12
-    for _ in range(2):
-        vectors = msgspec.structs.replace(cheap, price=Price(input_fresh=per_million, output=0))
+
+    def priced(per_million: int) -> Study:
+        price = Price(input_fresh=per_million, output=0)
+        vectors = msgspec.structs.replace(config.study.models["tier_a"], price=price)
         models = {**config.study.models, "embed": vectors}
-        study = msgspec.structs.replace(config.study, models=models)
-        costs = {kind: typical or 0 for kind, (typical, _) in call_costs(study).items()}
-        per_million = 2 * DEAR * per_million // costs[INTEREST]
+        return msgspec.structs.replace(config.study, models=models)
+
+    def typical(study: Study) -> dict[Kind, int]:
+        return {kind: cost or 0 for kind, (cost, _) in call_costs(study).items()}
+
+    study = priced(2 * DEAR * 10**12 // typical(priced(10**12))[INTEREST])
+    costs = typical(study)
     assert costs[INTEREST] > DEAR
     assert all(costs[kind] <= DEAR for kind in kinds_called(study))
     with pytest.raises(EndpointUnreachableError):

@@ -64,8 +64,9 @@ def _over_personas(report: Report) -> Iterator[Block]:
     for question in report.questions:
         mine = [one for one in report.over_personas if one.question == question.id and one.figures]
         for reference in dict.fromkeys(one.reference for one in mine):
-            what = f": difference from {reference}{in_points(question)}" if reference else ""
-            yield heading(f"{question.id}{what or in_percent(question)}", level=3)
+            what = f", difference from {reference}{in_points(question)}" if reference else ""
+            said = what or in_percent(question)
+            yield heading(f"{question.id}: over personas{said}", level=3)
             found = [one for one in mine if one.reference == reference]
             yield from _persona_table(found, question, weighted=report.weighting.applied)
     yield paragraph(_weighting(report.weighting), indent=2)

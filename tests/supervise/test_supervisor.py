@@ -218,15 +218,26 @@ def test_a_machine_that_sleeps_is_forgiven(runner: Runner, tmp_path: Path):
     def sleep() -> None:
         # All connections are gone when it wakes.
         clock.slept_s += 8 * 60 * MINUTE
-        runner.outages = [(clock.now_s(), clock.now_s() + 2)]
+        runner.outages = [(clock.now_s(), clock.now_s() + 6)]
 
     clock.at[100] = sleep
     allowance = Allowance(attempts=1, seconds=0, before_first=1)
-    runner.unit_s = 70
+    runner.unit_s = 200
     found, history = supervised(runner, tmp_path, allowance=allowance)
     slept = [event["seconds"] for event in history if event["event"] == "machine-slept"]
     assert slept == [8 * 60 * MINUTE]
     assert found.state is State.DONE
+
+
+def test_a_sleep_starts_the_time_of_a_stall_anew(runner: Runner, tmp_path: Path):
+    """Almost an hour without progress, a night's sleep, and then it comes."""
+    clock, runner.unit_s = runner.clock, 3700
+    clock.at = {
+        3500: lambda: setattr(clock, "slept_s", 8 * 60 * MINUTE),
+        3650: lambda: setattr(runner, "unit_s", 30),
+    }
+    assert supervised(runner, tmp_path)[0].state is State.DONE
+    assert runner.steps == []
 
 
 def test_a_wall_clock_that_is_set_decides_nothing(runner: Runner, tmp_path: Path):

@@ -66,6 +66,7 @@ class Runner:
         self.steps: list[Step] = []
         self.hangs = False
         self.is_polite = False
+        self.is_mute = False
         self.free: int | None = None
         self.dies_at_s = 1e12
         self.counted: set[str] = set()
@@ -107,7 +108,7 @@ class Runner:
         return None
 
     async def end_of(self, number: int) -> tuple[End | None, str]:
-        return self._end, "the last line"
+        return None if self.is_mute else self._end, "the last line"
 
     def has_ended(self) -> bool:
         now_s = self.clock.now_s()
@@ -324,3 +325,12 @@ def test_a_want_of_memory_is_recognised(
         "killed by SIGKILL; the system ended a process for want of memory",
         "exit status 0",
     ]
+
+
+def test_an_attempt_that_never_says_a_word_is_an_attempt(runner: Runner, tmp_path: Path):
+    """Whatever keeps it from that, it spends patience: nothing is begun for ever."""
+    runner.is_mute, runner.outages = True, [(0, 1e9)]
+    allowance = Allowance(attempts=3, seconds=0, before_first=3)
+    found, _ = supervised(runner, tmp_path, allowance=allowance)
+    assert found.state is State.GAVE_UP
+    assert len(runner.begun) == 3

@@ -55,11 +55,15 @@ def do_stop(_: str) -> None:
 
 
 def do_fork(code: str) -> None:
-    """Leave somebody behind in a session of its own, without a tie to us, and go."""
+    """Leave two behind in sessions of their own, one of them without our environment, and go."""
     script = "import signal,time; signal.signal(15, signal.SIG_IGN); time.sleep(600)"
-    left = subprocess.Popen([sys.executable, "-c", script], start_new_session=True)
-    with (HERE / "left.txt").open("a") as file:
-        file.write(f"{left.pid}\n")
+    bare: dict[str, str] = {}
+    for variables in (None, bare):
+        left = subprocess.Popen(
+            [sys.executable, "-c", script], start_new_session=True, env=variables
+        )
+        with (HERE / "left.txt").open("a") as file:
+            file.write(f"{left.pid}\n")
     os._exit(int(code))
 
 

@@ -292,7 +292,7 @@ def test_whoever_a_run_leaves_behind_is_ended_with_it(tool: Tool):
     ended = tool.run({"1 logged:1": "fork 1", "2 logged:2": "fork 0"}, grace="100ms")
     assert ended.status == 0, ended.err
     left = [int(line) for line in (tool.out / "left.txt").read_text().split()]
-    assert len(left) == 2
+    assert len(left) == 4
     assert not any(processes.lives(processes.identified(pid)) for pid in left)
 
 
@@ -447,6 +447,7 @@ def test_already_done_is_answered_from_the_receipt_and_the_artifact(tool: Tool):
     ended = tool.run()
     assert ended.status == 0
     assert "receipt that does not hold" in ended.err
+    assert (tool.home / "receipt.contradicted.json").exists()
     # It is resumed once more, to earn an exit status; that writes the artifact anew.
     assert tool.verbs() == ["start", "resume"]
     assert tool.is_whole()

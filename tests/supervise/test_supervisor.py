@@ -66,6 +66,7 @@ class Runner:
         self.steps: list[Step] = []
         self.hangs = False
         self.is_polite = False
+        self.is_mute = False
         self.free: int | None = None
         self.dies_at_s = 1e12
         self.counted: set[str] = set()
@@ -107,7 +108,7 @@ class Runner:
         return None
 
     async def end_of(self, number: int) -> tuple[End | None, str]:
-        return self._end, "the last line"
+        return None if self.is_mute else self._end, "the last line"
 
     def has_ended(self) -> bool:
         now_s = self.clock.now_s()
@@ -218,15 +219,26 @@ def test_a_machine_that_sleeps_is_forgiven(runner: Runner, tmp_path: Path):
     def sleep() -> None:
         # All connections are gone when it wakes.
         clock.slept_s += 8 * 60 * MINUTE
-        runner.outages = [(clock.now_s(), clock.now_s() + 2)]
+        runner.outages = [(clock.now_s(), clock.now_s() + 6)]
 
     clock.at[100] = sleep
     allowance = Allowance(attempts=1, seconds=0, before_first=1)
-    runner.unit_s = 70
+    runner.unit_s = 200
     found, history = supervised(runner, tmp_path, allowance=allowance)
     slept = [event["seconds"] for event in history if event["event"] == "machine-slept"]
     assert slept == [8 * 60 * MINUTE]
     assert found.state is State.DONE
+
+
+def test_a_sleep_starts_the_time_of_a_stall_anew(runner: Runner, tmp_path: Path):
+    """Almost an hour without progress, a night's sleep, and then it comes."""
+    clock, runner.unit_s = runner.clock, 3700
+    clock.at = {
+        3500: lambda: setattr(clock, "slept_s", 8 * 60 * MINUTE),
+        3650: lambda: setattr(runner, "unit_s", 30),
+    }
+    assert supervised(runner, tmp_path)[0].state is State.DONE
+    assert runner.steps == []
 
 
 def test_a_wall_clock_that_is_set_decides_nothing(runner: Runner, tmp_path: Path):
@@ -313,3 +325,12 @@ def test_a_want_of_memory_is_recognised(
         "killed by SIGKILL; the system ended a process for want of memory",
         "exit status 0",
     ]
+
+
+def test_an_attempt_that_never_says_a_word_is_an_attempt(runner: Runner, tmp_path: Path):
+    """Whatever keeps it from that, it spends patience: nothing is begun for ever."""
+    runner.is_mute, runner.outages = True, [(0, 1e9)]
+    allowance = Allowance(attempts=3, seconds=0, before_first=3)
+    found, _ = supervised(runner, tmp_path, allowance=allowance)
+    assert found.state is State.GAVE_UP
+    assert len(runner.begun) == 3

@@ -155,7 +155,12 @@ class Keeper:
 
     def _rest(self) -> set[int]:
         assert self._run is not None
-        found = {*processes.tagged(self._setup.tag), *processes.grouped(self._run.pid)}
+        # Whatever lost its parent on the way is a child of this process now.
+        found = {
+            *processes.tagged(self._setup.tag),
+            *processes.grouped(self._run.pid),
+            *processes.children_of(os.getpid()),
+        }
         return found - {self._run.pid, os.getpid()}
 
     def _wait(self, timeout_s: float | None) -> None:

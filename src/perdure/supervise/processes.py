@@ -20,7 +20,7 @@ _PROC = Path("/proc")
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 # Fields of /proc/PID/stat after the name: state, ppid, pgrp, session; and when it began.
-_STATE, _GROUP, _SESSION, _STARTED = 0, 2, 3, 19
+_STATE, _PARENT, _GROUP, _SESSION, _STARTED = 0, 1, 2, 3, 19
 _GONE = frozenset({"Z", "X"})
 
 
@@ -79,6 +79,16 @@ def grouped(leader: int) -> list[int]:
         if (fields := _stat(pid))
         and number in {fields[_GROUP], fields[_SESSION]}
         and fields[_STATE] not in _GONE
+    ]
+
+
+def children_of(parent: int) -> list[int]:
+    """List the living children of a process."""
+    number = str(parent)
+    return [
+        pid
+        for pid in _pids()
+        if (fields := _stat(pid)) and fields[_PARENT] == number and fields[_STATE] not in _GONE
     ]
 
 

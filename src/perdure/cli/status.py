@@ -11,6 +11,7 @@ import typer
 from perdure.base.errors import EXIT_DONE
 from perdure.cli.arguments import Json, RunFolder
 from perdure.cli.command import PlainCommand
+from perdure.cli.drive_folder import holds_drive
 
 if TYPE_CHECKING:
     from perdure.analysis.document import Block
@@ -27,7 +28,8 @@ Where a supervisor looks after it, or did, its state comes first; DIR may also b
 supervisor's own folder.
 
 A run that no process holds is never shown as running: if it neither ended nor
-paused by itself, it is interrupted. Reading a live run does not disturb it.
+paused by itself, it is interrupted. Reading a live run does not disturb it. Of the
+folder of a drive it shows what the agent does, and how full its window is.
 
 \b
 Example:
@@ -48,6 +50,10 @@ def status(folder: RunFolder, *, json: Json = False) -> int:
         DamagedRecordError: its registry cannot be read.
 
     """
+    if holds_drive(folder):
+        from perdure.cli.drive_standing import show_standing  # noqa: PLC0415 - heavy
+
+        return show_standing(folder, json=json)
     from perdure.cli.output import as_tree, show, write_json  # noqa: PLC0415 - heavy
     from perdure.cli.supervise_view import seen_in, supervisor_parts  # noqa: PLC0415 - heavy
 

@@ -9,14 +9,16 @@ import typer
 from perdure.base.errors import EXIT_DONE, StorageError
 from perdure.cli.arguments import Json, RunFolder
 from perdure.cli.command import PlainCommand
+from perdure.cli.drive_folder import holds_drive
 
 HELP = """\
 Ask a live run to finish its open ticks and pause.
 
 The run ends with exit code 75 and can be continued. This command does not wait for
 it: `perdure status` shows when it has paused. A run that nobody works on is left
-alone. A supervisor of it, if there is one, is asked to end as well; DIR may also be
-a supervisor's own folder, for a run of another program.
+alone. A drive ends at its next safe point, and can be continued from its handoff.
+A supervisor, if there is one, is asked to end as well; DIR may also be a supervisor's
+own folder, for a run of another program.
 
 \b
 Example:
@@ -43,18 +45,23 @@ def stop(folder: RunFolder, *, json: Json = False) -> int:
     from perdure.trace.lock import is_held  # noqa: PLC0415 - heavy
     from perdure.trace.stop_request import ask_to_stop  # noqa: PLC0415 - heavy
 
+    is_drive = holds_drive(folder)
     asked = _ask_the_supervisor(folder)
-    if (folder / "run.db").exists() or folder_of(folder) is None:
-        require_run(folder)
+    if is_drive or (folder / "run.db").exists() or folder_of(folder) is None:
+        if not is_drive:
+            require_run(folder)
         if is_held(folder):
             ask_to_stop(folder)
             asked = True
     if json:
         write_json({"asked": asked})
-    elif asked:
-        write_out("The run was asked to stop. It finishes its open ticks first.\n")
+    elif not asked:
+        what = "drive" if is_drive else "run"
+        write_out(f"Nobody works on this {what}; there is nothing to stop.\n")
+    elif is_drive:
+        write_out("The drive was asked to stop. It ends at its next safe point.\n")
     else:
-        write_out("Nobody works on this run; there is nothing to stop.\n")
+        write_out("The run was asked to stop. It finishes its open ticks first.\n")
     return EXIT_DONE
 
 

@@ -45,7 +45,7 @@ class NoSandboxError(PerdureError):
     def __init__(self, why: str) -> None:
         super().__init__(
             f"Commands cannot be confined here: {why}.",
-            remedy="Leave commands out, or give unsandboxed=True if they may do anything at all.",
+            remedy="Leave commands out, or let them do anything at all (--unsandboxed).",
         )
 
 

@@ -64,6 +64,7 @@ Example:
 """
 
 _START = "start"
+_REPLY_TOKENS = 4096
 
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the drive.")]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The drive's folder.")]
@@ -167,7 +168,7 @@ def start(
     ] = None,
     reply_tokens: Annotated[
         int, typer.Option("--reply-tokens", min=1, help="Tokens of one reply at most.")
-    ] = 4096,
+    ] = _REPLY_TOKENS,
     window: Annotated[
         int, typer.Option("--window", min=0, help="Tokens that the model's window holds.")
     ] = 0,
@@ -221,7 +222,18 @@ def start(
         price=price,
         price_as=price_as,
     )
-    _require_one_mind(program, speaks, flags.flags())
+    beside = {
+        **flags.flags(),
+        "--server": server,
+        "--trust": trust,
+        "--commands": commands,
+        "--hand-down": hand_down,
+        "--tokens": tokens,
+        "--retries": retries is not None,
+        "--reply-tokens": reply_tokens != _REPLY_TOKENS,
+        "--window": window,
+    }
+    _require_one_mind(program, speaks, [name for name, given in beside.items() if given])
     asked = Asked(
         format=FORMAT,
         task=task,
@@ -391,17 +403,18 @@ def _asking(person: Attended) -> Callable[[], None]:
     return lambda: threading.Thread(target=ask, daemon=True).start()
 
 
-def _require_one_mind(program: str, speaks: str, flags: dict[str, str]) -> None:
-    """Refuse a program beside a model, or one that is spoken to in an unknown way.
+def _require_one_mind(program: str, speaks: str, beside: list[str]) -> None:
+    """Refuse a program beside a model or its tools, or one that is spoken to in an unknown way.
 
     Raises:
         UsageError: it is so.
 
     """
-    if program and flags:
+    if program and beside:
         raise UsageError(
-            f"--program is given, and {', '.join(flags)} too.",
-            remedy="A program brings its own model: leave those out, or leave --program out.",
+            f"--program is given, and {', '.join(beside)} too.",
+            remedy="A program brings its own model and its own tools, and nobody here knows what it"
+            " spends: leave those out, or leave --program out.",
         )
     if speaks not in ("acp", "lines"):
         raise UsageError(f"--speaks {speaks!r} is not known.", remedy="Write acp or lines.")

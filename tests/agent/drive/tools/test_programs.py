@@ -402,7 +402,7 @@ def test_a_command_that_is_not_there_says_so(room: Room) -> None:
         ("reply(hear()); hear()", "it does not speak version 1"),
         ("reply(hear(), protocolVersion=1); reply(hear()); hear()", "it gave its session no id"),
         (
-            "reply(hear(), protocolVersion=1); say(id=hear()['id'], error={'code': -32000}); hear()",
+            "reply(hear(), protocolVersion=1); say(id=hear()['id'], error={'code': 1}); hear()",
             "it refuses session/new",
         ),
         ("reply(begin()); hear()", "it ended its turn and did not say why"),

@@ -75,7 +75,7 @@ class Careful:
 
     def _has_looked(self, messages: list[dict[str, Any]]) -> bool:
         last = [one for one in messages if one["role"] == "assistant"][-1]
-        return last["tool_calls"][0]["function"]["name"] == "list_files"
+        return bool(last["tool_calls"][0]["function"]["name"] == "list_files")
 
     def _seen(self, messages: list[dict[str, Any]]) -> dict[str, str]:
         last = [one for one in messages if one["role"] == "assistant"][-1]

@@ -16,6 +16,7 @@ import pytest
 from tests.support.calls import WORLD, key, opening
 
 from perdure.agent import CallFailedError
+from perdure.agent.drive.ports import ModelFailedError
 from perdure.base.errors import (
     BudgetReachedError,
     InternalError,
@@ -261,6 +262,7 @@ def every_error() -> list[PerdureError]:
         BudgetReachedError: BudgetReachedError("No room.", limit="money", where="a", remedy="b"),
         MovedError: MovedError("Moved.", moved=("brief",), diffs=("-a\n+b",), where="c"),
         CallFailedError: CallFailedError(FailureCause.TIMEOUT),
+        ModelFailedError: ModelFailedError(FailureCause.TIMEOUT, again=False),
         InvalidStudyError: InvalidStudyError(
             [Problem(file="study.yaml", line=3, wrong="No name.", remedy="Write one.")]
         ),

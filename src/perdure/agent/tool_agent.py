@@ -15,10 +15,18 @@ from perdure.agent.drive.ports import Hooks
 from perdure.agent.drive.prefix import Document, freeze
 from perdure.agent.fitting import Fitted, Recall
 from perdure.agent.form import read_form
-from perdure.agent.in_tick import Counter, JobModel, TickLedger, TurnLimits, WorldTools, never
+from perdure.agent.in_tick import (
+    BothTools,
+    Counter,
+    JobModel,
+    TickLedger,
+    TurnLimits,
+    WorldTools,
+    never,
+)
 from perdure.agent.persona import PersonaAgent
 from perdure.agent.prompt import shared_text
-from perdure.records.drive import Dispatcher, EndCause, Opening, ProviderFailed, drive_id
+from perdure.records.drive import Dispatcher, EndCause, Opening, ProviderFailed, RunPolicy, drive_id
 from perdure.records.outcome import DriveDone, TurnFailed, TurnFailureCause, Violation
 from perdure.records.reaction import Reaction
 from perdure.records.scenario import Header
@@ -63,7 +71,8 @@ async def _driven(asked: Asked, prompt: Fitted) -> Answered | TurnFailed:
     A limit that is reached ends it as it stands: what was done by then is done, and the answer is
     what the persona said last.
     """
-    ledger, tools = TickLedger(), WorldTools(asked.models)
+    ledger, own, outside = TickLedger(), WorldTools(asked.models), asked.models.outside
+    tools = own if outside is None else BothTools(own, outside)
     hooks = Hooks(
         now=Counter(),
         interrupts=TurnLimits(asked.models),
@@ -78,7 +87,7 @@ async def _driven(asked: Asked, prompt: Fitted) -> Answered | TurnFailed:
     if frozen.cause is EndCause.PROVIDER:
         failed = next(line for line in ledger.lines if isinstance(line, ProviderFailed))
         return TurnFailed(cause=TurnFailureCause.CALL_FAILED, call=failed.cause, drive=left)
-    return Answered(prompt, frozen.text, None, drive=left, did=tuple(tools.did))
+    return Answered(prompt, frozen.text, None, drive=left, did=tuple(own.did))
 
 
 def _plan(asked: Asked, prompt: Fitted) -> DrivePlan:
@@ -99,6 +108,7 @@ def _plan(asked: Asked, prompt: Fitted) -> DrivePlan:
         temperature=settings.temperature,
         dispatched_by=Dispatcher.STUDY,
         opening=Opening.WITH_PERSON,
+        policy=RunPolicy(egress=settings.outside_egress or not settings.outside_tools),
         retries=0,
         costs_apart=True,
     )

@@ -171,7 +171,9 @@ class AgentSettings(Record):
     every tick that is a multiple of `probe_every`, each turn is followed by a probe with the chance
     `probe_share`; 0 is never. `context_tokens_max` is how long a prompt may be, by model role.
     A turn with tools ends after `turn_calls_max` calls, and once they cost `turn_cost_max`, in
-    nano-units; a cost of 0 is no limit.
+    nano-units; a cost of 0 is no limit. `outside_tools` are functions, as
+    `module:function`, that such a turn may call beside the tools of its world; with
+    `outside_egress` they may reach beyond this machine.
     """
 
     agent: str = "perdure.agent:PersonaAgent"
@@ -186,6 +188,13 @@ class AgentSettings(Record):
     context_tokens_max: dict[str, int] = {}
     turn_calls_max: int = 0
     turn_cost_max: int = 0
+    outside_tools: tuple[str, ...] = ()
+    outside_egress: bool = False
+
+    @property
+    def code(self) -> tuple[str, ...]:
+        """What the agent is made of, as `module:name`: its class, and its tools outside."""
+        return (self.agent, *self.outside_tools)
 
     @property
     def chooses(self) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from perdure.agent import CallFailedError
+from perdure.agent.drive.ports import ModelFailedError
 from perdure.base.errors import (
     BudgetReachedError,
     InternalError,
@@ -100,6 +101,12 @@ def _call_failed(cls: Any, what: Told) -> PerdureError:
     return error
 
 
+def _model_failed(cls: Any, what: Told) -> PerdureError:
+    assert what.cause is not None, "a failed call has its cause"
+    error: PerdureError = cls(what.cause, again=False, detail=what.wrong)
+    return error
+
+
 def _invalid_study(cls: Any, what: Told) -> PerdureError:
     error: PerdureError = cls(
         [
@@ -124,6 +131,7 @@ def _moved(cls: Any, what: Told) -> PerdureError:
 
 _MAKE: dict[type[PerdureError], Callable[[Any, Told], PerdureError]] = {
     CallFailedError: _call_failed,
+    ModelFailedError: _model_failed,
     InvalidStudyError: _invalid_study,
     BudgetReachedError: _budget_reached,
     MovedError: _moved,

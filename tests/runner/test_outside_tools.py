@@ -19,7 +19,7 @@ from tests.support.town import Ran, run_in_memory
 from perdure import runner
 from perdure.base import crashpoints
 from perdure.base.crashpoints import POINTS
-from perdure.base.errors import PluginError
+from perdure.base.errors import MovedError, PluginError, UsageError
 from perdure.records.drive import ToolCalled, ToolResult
 from perdure.records.events import Cost
 from perdure.records.request import ChatRequest, Reply
@@ -30,6 +30,7 @@ from perdure.records.usage import Price
 from perdure.runner.plugins import PluginParts
 from perdure.runner.replay import replay
 from perdure.runner.session import Session
+from perdure.runner.trial import try_out
 from perdure.testing import MisbehavingServer, ScriptedProvider
 from perdure.trace.journal_memory import MemoryCalls
 
@@ -146,9 +147,7 @@ def test_killed_anywhere_no_effect_happens_twice_and_a_lost_one_is_unknown(
         cut = killed(desk, config)
         assert killed.left is not None
         run, partitions, calls = killed.left
-        lost = sum(
-            call.settled is None for tick in calls.ticks.values() for call in tick.effects
-        )
+        lost = sum(call.settled is None for tick in calls.ticks.values() for call in tick.effects)
         (desk / "book").write_text("".join(f"{line}\n" for line in killed.book))
         after = replace(cut, run=run, partitions=partitions, calls=calls)
         again = run_in_memory(config, ScriptedProvider(clerk), after=after)
@@ -212,9 +211,10 @@ def test_a_study_that_is_driven_again_does_nothing_outside(
     """A replay answers from the record; in processes of their own worlds end the same."""
     with MisbehavingServer(responder=respond) as server:
         digests = []
+        out = tmp_path / "run2"
         for workers in (0, 2):
-            out = tmp_path / f"run{workers}"
-            config = over_http(study, server.base_url, out, workers=workers)
+            folder = tmp_path / f"run{workers}"
+            config = over_http(study, server.base_url, folder, workers=workers)
             result = runner.run(config)
             assert result.exit_status == 0, result.worlds
             digests.append([world.digest for world in result.worlds])
@@ -256,9 +256,7 @@ def test_what_cannot_be_a_tool_of_a_persona_is_said_at_once(study: Path) -> None
     assert len(PluginParts(allowed, [], study.parent).outside) == 1
 
 
-def test_a_tool_outside_cannot_have_the_name_of_one_of_the_world(
-    desk: Path, study: Path
-) -> None:
+def test_a_tool_outside_cannot_have_the_name_of_one_of_the_world(desk: Path, study: Path) -> None:
     """The tick is not closed, and the error says which name it is."""
     ran = run_in_memory(office(study, "read_else", personas=1), ScriptedProvider(clerk))
     assert "read_document" in ran.result.worlds[0].cause
@@ -291,3 +289,36 @@ def test_what_a_study_opts_in_is_all_that_a_persona_is_shown(desk: Path, study: 
         isinstance(event.payload, ToolCalled) and event.payload.effect for event in ran.events()
     )
     assert not lines(desk)
+
+
+def test_a_trial_does_nothing_outside_unless_it_is_allowed(
+    desk: Path, study: Path, tmp_path: Path
+) -> None:
+    """`plan --try` is refused before any call; allowed, it does in earnest what it tries."""
+    with MisbehavingServer(responder=respond) as server:
+        config = over_http(study, server.base_url, tmp_path / "none")
+        with pytest.raises(UsageError, match="really use them"):
+            try_out(config)
+        assert (server.calls, lines(desk)) == (0, [])
+        assert try_out(config, acts_outside=True).exit_status == 0
+        assert len(lines(desk)) == 2
+
+
+def test_a_run_is_not_forced_past_a_tick_that_has_acted(desk: Path, study: Path) -> None:
+    """Opened afresh, the tick would act again: it goes on as it was, and then is forced."""
+    config = office(study, "append_line", personas=3, horizon=2)
+    for point, acted in (("tick.opened", False), ("effect.done", True)):
+        killed = _Killed(point, 1)
+        cut = killed(desk, config)
+        assert killed.left is not None
+        run, partitions, calls = copy.deepcopy(killed.left)
+        after = replace(cut, run=run, partitions=partitions, calls=calls)
+        if not acted:
+            again = run_in_memory(config, ScriptedProvider(clerk), after=after, forced=True)
+            assert again.result.exit_status == 0
+            continue
+        with pytest.raises(MovedError, match="acted outside"):
+            run_in_memory(config, ScriptedProvider(clerk), after=after, forced=True)
+        run, partitions, calls = killed.left
+        after = replace(cut, run=run, partitions=partitions, calls=calls)
+        assert run_in_memory(config, ScriptedProvider(clerk), after=after).result.exit_status == 0

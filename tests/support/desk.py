@@ -1,9 +1,11 @@
 """Tools outside a world, for tests: a file that grows, and one that says how often it was read.
 
-The files are in the folder that the variable `PERDURE_TEST_DESK` names.
+The files are in the folder that the variable `PERDURE_TEST_DESK` names. `PERDURE_TEST_DESK_S` is
+how long writing one takes, before it is done and after, in seconds.
 """
 
 import os
+import time
 from pathlib import Path
 
 from perdure.agent.drive.tools.function import tool
@@ -13,8 +15,11 @@ SECRET = "sk-Zx81Kq0vTe7LmN42RfYw93Hd"
 
 
 def _append(name: str, text: str) -> None:
+    pause_s = float(os.environ.get("PERDURE_TEST_DESK_S", "0"))
+    time.sleep(pause_s)  # noqa: TID251 - a tool that takes its time
     with (Path(os.environ["PERDURE_TEST_DESK"]) / name).open("ab", buffering=0) as file:
         file.write(f"{text}\n".encode())
+    time.sleep(pause_s)  # noqa: TID251 - as above
 
 
 @tool(effect=Effect.WRITE, subject="text")

@@ -45,7 +45,7 @@ def office(
             {
                 "world": "office:Office",
                 "horizon": horizon,
-                "waves": (),
+                "waves": tuple(range(horizon)),
                 "exposures": {},
                 "settings": {"documents": {"plan.md": "Day one: nothing yet."}},
             },
@@ -90,7 +90,7 @@ def clerk(request: ChatRequest) -> Reply | str:
     if not request.tools:
         return "I agree."
     messages = [(message.role, message.content) for message in request.messages]
-    found = step(messages, {one.name for one in request.tools}, _day(messages))
+    found = step(messages, {one.name for one in request.tools}, f"{_day(messages)} {request.seed}")
     if isinstance(found, str):
         return found
     return Reply(
@@ -108,7 +108,7 @@ def respond(body: dict[str, Any]) -> str | tuple[ToolCall, ...]:
         return "I agree."
     messages = [(one["role"], str(one.get("content") or "")) for one in body["messages"]]
     names = {one["function"]["name"] for one in body["tools"]}
-    found = step(messages, names, _day(messages))
+    found = step(messages, names, f"{_day(messages)} {body.get('seed')}")
     return found if isinstance(found, str) else (found,)
 
 

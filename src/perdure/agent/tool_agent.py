@@ -25,24 +25,18 @@ from perdure.agent.in_tick import (
     never,
 )
 from perdure.agent.persona import PersonaAgent
-from perdure.agent.prompt import shared_text
+from perdure.agent.prompt import shared_text, tools_text
 from perdure.records.drive import Dispatcher, EndCause, Opening, ProviderFailed, RunPolicy, drive_id
 from perdure.records.outcome import DriveDone, TurnFailed, TurnFailureCause, Violation
 from perdure.records.reaction import Reaction
 from perdure.records.scenario import Header
-
-_HOW_TO_USE_TOOLS = (
-    "You can use tools before you answer, as often as you need to. What you look at is the world as"
-    " it stood at the beginning of this {unit}. What you do takes effect with the next one."
-)
 
 
 class ToolAgent(PersonaAgent):
     """One drive per turn, within the limits of the study: how many calls, and what they cost."""
 
     def _told(self, header: Header) -> str:
-        use = _HOW_TO_USE_TOOLS.format(unit=header.scenario.tick_unit)
-        return f"{shared_text(header)}\n\n{use}"
+        return f"{shared_text(header)}\n\n{tools_text(header)}"
 
     async def _answer(
         self, asked: Asked, recall: Recall, violations: list[Violation]

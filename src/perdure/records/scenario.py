@@ -164,6 +164,9 @@ class ModelPin(Record):
     rule: BaselineRule | None = None
 
 
+AGENT_WITH_TOOLS = "perdure.agent:ToolAgent"
+
+
 class AgentSettings(Record):
     """How the agent works: its class, its sampling, how often it reflects, what it recalls.
 
@@ -190,6 +193,11 @@ class AgentSettings(Record):
     turn_cost_max: int = 0
     outside_tools: tuple[str, ...] = ()
     outside_egress: bool = False
+
+    @property
+    def has_tools(self) -> bool:
+        """Whether it is our agent with tools."""
+        return self.agent == AGENT_WITH_TOOLS
 
     @property
     def code(self) -> tuple[str, ...]:

@@ -1123,8 +1123,6 @@ ROLES_GROUP = Group(
     "and leave `embed` as it is.",
 )
 
-AGENT_WITH_TOOLS = "perdure.agent:ToolAgent"
-
 # --- agent --------------------------------------------------------------------------------------
 AGENT_CLASS = Field(
     "class",

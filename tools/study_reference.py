@@ -13,8 +13,7 @@ from typing import Any
 
 from perdure.base.dates import Days
 from perdure.population import measure
-from perdure.study import schema
-from perdure.study import yaml_reader
+from perdure.study import schema, yaml_reader
 from perdure.study.kinds import Kind, ListOf, MapOf, Name
 from perdure.study.section import Field, Group
 

@@ -1,4 +1,4 @@
-"""`perdure drive --program`: an agent program from its task to its end, killed, resumed, stopped."""
+"""`perdure drive --program`: an agent program from its task to its end, killed, gone on with."""
 
 import os
 import shlex
@@ -75,14 +75,14 @@ class Place:
         )
         while not (self.room / "ready").exists():
             assert child.poll() is None
-            time.sleep(0.02)
+            time.sleep(0.02)  # noqa: TID251 - another process is waited for
         return child
 
     def gone(self) -> None:
         """Wait until nothing of the programs that were started is left."""
         pids = [int(line) for line in (self.room / "pids").read_text().split()]
         while any(Path(f"/proc/{pid}").exists() for pid in pids):
-            time.sleep(0.01)
+            time.sleep(0.01)  # noqa: TID251 - another process is waited for
 
 
 @pytest.fixture(params=["lines", "acp"])

@@ -16,6 +16,7 @@ from perdure.base.clock import Clock
 from perdure.base.errors import PluginError
 from perdure.inference.asking import Outcome, ask_once
 from perdure.inference.charges import spent
+from perdure.inference.effects import without_secrets
 from perdure.inference.gate import Gate
 from perdure.inference.limits import Limits
 from perdure.inference.offer import Bounds, Offer
@@ -91,7 +92,11 @@ class ProviderSender:
     ) -> Settled:
         """Send the offer's request once, within `timeout_s` seconds; give what it is charged."""
         provider = self._roles[offer.request.role].provider
-        outcome = await ask_once(provider, offer.request, timeout_s, self._running)
+        request = offer.request
+        outcome = await ask_once(provider, request, timeout_s, self._running)
+        if isinstance(request, ChatRequest) and request.tools and isinstance(outcome, Reply):
+            # Here, before anybody stores it, acts on it, or sends it again.
+            outcome = without_secrets(outcome)
         return settle(outcome, offer.worst, offer.price)
 
 

@@ -506,7 +506,7 @@ def _answer(world: str, event: Event, scored: Scored) -> RescoredAnswer:
 
 def _taken(tick: OpenTick) -> Amounts:
     """Sum up what the calls of an open tick took of the budget, those that are lost as well."""
-    done = [charges.spent(call.settled) for call in tick.calls if call.settled is not None]
+    done = [charges.spent(call.settled) for call in tick.model_calls if call.settled is not None]
     lost = [
         Amounts(money=row.cost, calls=row.calls, tokens=row.tokens, unknown=row.unknown_costs)
         for row in charges.lost(tick)

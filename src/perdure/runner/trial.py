@@ -67,16 +67,25 @@ class Trial(Record):
         }
 
 
-def try_out(config: RunConfig, *, observer: Observer | None = None) -> Trial:
+def try_out(
+    config: RunConfig, *, observer: Observer | None = None, acts_outside: bool = False
+) -> Trial:
     """Run the first tick with any calls, of the first world, and measure it.
 
     Worlds are cut off after that tick. Its calls are made and paid for; its record is not kept.
+    With `acts_outside`, what its personas do with tools outside the world is done in earnest too.
 
     Raises:
-        UsageError: no tick has any calls.
+        UsageError: no tick has any calls, or its personas could act outside and may not.
         PerdureError: the run was refused, or failed, as it would be in earnest.
 
     """
+    if config.study.agent.outside_tools and not acts_outside:
+        raise UsageError(
+            "Its personas have tools outside their world, and a trial would really use them.",
+            where="agent.outside",
+            remedy="Plan without --try, or allow it with --outside.",
+        )
     cut, tick = _cut(config.study)
     last: list[Progress] = []
 

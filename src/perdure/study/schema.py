@@ -60,6 +60,11 @@ _PLUGIN = Shaped(
     what="a module and a class",
     such_as="my_world:MyWorld",
 )
+_FUNCTION = Shaped(
+    pattern=_PLUGIN.pattern,
+    what="a module and a function",
+    such_as="desk:append_line",
+)
 _FILE = Shaped(
     pattern=r"[^\x00-\x1f\\]+",
     what="a path below the study's folder, with `/` between its parts",
@@ -1171,8 +1176,6 @@ ROLES_GROUP = Group(
     "and leave `embed` as it is.",
 )
 
-AGENT_WITH_TOOLS = "perdure.agent:ToolAgent"
-
 # --- agent --------------------------------------------------------------------------------------
 AGENT_CLASS = Field(
     "class",
@@ -1256,6 +1259,32 @@ TURN_COST = Field(
     otherwise=0,
     default="no limit",
 )
+OUTSIDE_TOOLS = Field(
+    "tools",
+    ListOf(_FUNCTION, least=1, most=100),
+    "Functions of a module in the study's folder that are tools: each has the decorator "
+    "`perdure.agent.drive.tools.function.tool`, which says what it may do.",
+)
+OUTSIDE_EGRESS = Field(
+    "egress",
+    Switch(),
+    "Whether they may reach beyond this machine.",
+    otherwise=False,
+    default="`false`",
+)
+OUTSIDE_GROUP = Group(
+    "outside",
+    (OUTSIDE_TOOLS, OUTSIDE_EGRESS),
+    "Tools outside the world, beside those that the world gives. What they do is done in earnest: "
+    "at most once in a run, however often that is killed, but a run that is made again does it "
+    "again. See [Tools](tools.md).",
+)
+OUTSIDE = Field(
+    "outside",
+    OUTSIDE_GROUP,
+    "Tools outside the world, for an agent with tools (`perdure.agent:ToolAgent`).",
+    default="none",
+)
 AGENT_SETTINGS = Field(
     "settings", Free(), "Settings for your own agent.", otherwise={}, default="none"
 )
@@ -1273,6 +1302,7 @@ AGENT_GROUP = Group(
         CONTEXT_TOKENS,
         TURN_CALLS,
         TURN_COST,
+        OUTSIDE,
         AGENT_SETTINGS,
     ),
     "How a persona works.",

@@ -94,6 +94,17 @@ class FunctionTool:
         """Give the same tool, with the workspace that its paths are of."""
         return FunctionTool(self._function, self._declared, name=self._name, workspace=workspace)
 
+    def anew(self) -> FunctionTool:
+        """Give the same tool, of which nothing runs yet."""
+        return FunctionTool(
+            self._function, self._declared, name=self._name, workspace=self._workspace
+        )
+
+    @property
+    def takes_paths(self) -> bool:
+        """Whether any of its parameters is a path of a workspace."""
+        return bool(self._parameters.paths)
+
     @property
     def spec(self) -> ToolSpec:
         """The tool as a model is shown it."""

@@ -18,6 +18,7 @@ PLANTED = {
     "layers": ("perdure/world/planted.py", "import perdure.agent.port"),
     "frozen": ("perdure/records/planted.py", "import perdure.testing"),
     "reads": ("perdure/analysis/planted.py", "import perdure.runner.config"),
+    "supervisor": ("perdure/supervise/planted.py", "import perdure.trace.lock"),
     "values": ("perdure/records/planted.py", "import pathlib"),
     "storage": ("perdure/analysis/planted.py", "import sqlite3"),
     "chance": ("perdure/agent/planted.py", "import random"),
@@ -28,6 +29,7 @@ PLANTED = {
     "weights": ("perdure/agent/planted.py", "import openvino_genai"),
     "prices": ("perdure/inference/planted.py", "import genai_prices"),
     "communities": ("perdure/population/planted.py", "import graspologic_native"),
+    "servers": ("perdure/inference/planted.py", "import mcp"),
     "inert": ("perdure/trace/planted.py", "import pickle"),
 }
 

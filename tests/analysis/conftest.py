@@ -33,14 +33,23 @@ from perdure.records.registry import (
     WorldState,
 )
 from perdure.records.request import FailureCause
-from perdure.records.scenario import Brief, ModelPin, Question, Scenario, Variant
+from perdure.records.scenario import (
+    Brief,
+    ModelPin,
+    Question,
+    QuestionType,
+    Scenario,
+    Scoring,
+    Variant,
+)
 from perdure.records.study import ModelSpec, PopulationSpec, Study
 from perdure.records.usage import CostSource, Usage
 
 LAST = 2
 
-# What one persona answers at a wave: a choice, a cause why there is no score, or a failed call.
-Said = str | UnscorableCause | FailureCause
+# What one persona answers at a wave: a choice, several ones, a cause why there is no score, or a
+# failed call.
+Said = str | tuple[str, ...] | UnscorableCause | FailureCause
 
 
 def presented(persona: str, question: str) -> Presentation:
@@ -63,6 +72,8 @@ class MemoryRecord:
         waves: tuple[int, ...] = (0, LAST),
         outcome: bool = True,
         felt: Sequence[str] = (),
+        kind: QuestionType = QuestionType.ONE,
+        lettered: bool = False,
     ) -> None:
         study = Study(
             format=1,
@@ -80,11 +91,13 @@ class MemoryRecord:
                     id="vote",
                     text="Whom?",
                     choices=(Choice(id="a", label="Ann"), Choice(id="b", label="Bob")),
+                    type=kind,
                 ),
                 Question(
                     id="felt",
                     text="What do you think?",
                     choices=tuple(Choice(id=name, label=name) for name in felt),
+                    scoring=Scoring.LOGPROBS if lettered else None,
                 ),
             ),
             population=PopulationSpec(file="x.csv", id_column="id", columns={}),
@@ -183,6 +196,8 @@ class MemoryRecord:
             score = (
                 ScoreGiven(turn=0, question="vote", unscorable=answer)
                 if isinstance(answer, UnscorableCause)
+                else ScoreGiven(turn=0, question="vote", choices=answer)
+                if isinstance(answer, tuple)
                 else ScoreGiven(turn=0, question="vote", choice=answer)
             )
             self.put(world_id, tick, score, persona)

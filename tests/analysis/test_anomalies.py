@@ -200,3 +200,23 @@ def test_ticks_that_fail_well_above_the_rate(record_of, failing, held):
         assert one.tick == 1
         assert one.figure == pytest.approx(0.6 / (14 / 60))
         assert one.events[0] == "plain-1:40"
+
+
+@pytest.mark.parametrize("lettered", [False, True])
+def test_letters_that_stand_for_choices_are_no_words(record_of, lettered):
+    """All say the same to one question: an anomaly, unless what they said is a letter's chance."""
+    record = record_of(
+        personas=CROWD,
+        held_out={},
+        seeds=(1,),
+        provider="http",
+        felt=("yes", "no"),
+        lettered=lettered,
+    )
+    record.exposure("plain-1", 0, [one.id for one in CROWD])
+    rule, found = judged(record, ONE_ANSWER)
+    assert (rule.looked, len(found), bool(rule.why)) == (
+        (0, 0, True) if lettered else (1, 1, False)
+    )
+    clustered = {one.question for one in build_report(record).verbatims}
+    assert clustered == (set() if lettered else {"felt"})

@@ -8,6 +8,7 @@ from perdure.analysis.report import build_report
 from perdure.analysis.telling import Telling, Verdict, _holm
 from perdure.base.chance import Stream
 from perdure.records.persona import Persona
+from perdure.records.scenario import QuestionType
 
 MANY = tuple(Persona(id=f"p{n}", attributes={"lean": n % 2}) for n in range(40))
 
@@ -22,6 +23,24 @@ def town(record_of: Any, effect: float, seeds: int, label: str = "town") -> Tell
             draw = Stream(f"{label}{scenario}", 0, "said", seed)
             for tick in (0, 2):
                 said = {one.id: "a" if draw.uniform() < chance else "b" for one in MANY}
+                record.wave(f"{scenario}-{seed}", tick, said)
+    return build_report(record).telling
+
+
+def of_kind(record_of: Any, kind: QuestionType) -> Telling:
+    """Eight seeds, and 40 points more under one of two scenarios who give the second choice."""
+    record = record_of(
+        personas=MANY, held_out={}, seeds=tuple(range(8)), scenarios=("plain", "loud"), kind=kind
+    )
+    for scenario, chance in (("plain", 0.3), ("loud", 0.7)):
+        for seed in range(8):
+            draw = Stream(f"second{scenario}", 0, "said", seed)
+            for tick in (0, 2):
+                said: dict[str, Any] = {}
+                for one in MANY:
+                    first, second = one.id < "p2", draw.uniform() < chance
+                    several = ("a",) * first + ("b",) * second
+                    said[one.id] = several if kind is QuestionType.SEVERAL else "ab"[second]
                 record.wave(f"{scenario}-{seed}", tick, said)
     return build_report(record).telling
 
@@ -71,7 +90,40 @@ def test_nobody_answered_otherwise(record_of):
             record.wave(f"{scenario}-{seed}", 2, said)
     found = build_report(record).telling
     assert found.verdict is Verdict.NOT_APART
-    assert "every figure is the same" in found.sentence
+    assert found.sentence == (
+        "This study cannot tell its scenarios apart: the one difference between them at the last "
+        "wave is not clear of chance; each is 0, with every seed."
+    )
+
+
+def test_the_first_line_holds_for_the_waves_that_are_not_the_last(record_of):
+    """Alike at the last wave and unlike before: it speaks of the last wave, and of no other."""
+    record = record_of(seeds=(1, 2, 3), scenarios=("plain", "loud"))
+    for scenario in ("plain", "loud"):
+        for seed in (1, 2, 3):
+            said = {"p1": "a" if seed == 1 else "b", "p2": "b", "p3": "a" if seed == 2 else "b"}
+            before = {**said, "p2": "a"} if scenario == "loud" else said
+            record.wave(f"{scenario}-{seed}", 0, before)
+            record.wave(f"{scenario}-{seed}", 2, said)
+    report = build_report(record)
+    assert {one.between.spreads["a"].mean for one in report.differences} == {0.0, 1 / 3}
+    assert "at the last wave" in report.telling.sentence
+    assert "every figure" not in report.telling.sentence
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"), [(QuestionType.ONE, ["a"]), (QuestionType.SEVERAL, ["a", "b"])]
+)
+def test_two_choices_mirror_each_other_only_where_an_answer_gives_one(record_of, kind, told):
+    """Of two choices of which each answer gives one, one is compared; else both are."""
+    assert [one.choice for one in of_kind(record_of, kind).compared] == told
+
+
+def test_an_effect_on_the_second_of_several_choices_is_found(record_of):
+    """Planted on it alone: an answer gives it or not, whatever it says of the first."""
+    found = of_kind(record_of, QuestionType.SEVERAL)
+    assert found.verdict is Verdict.APART
+    assert [one.choice for one in found.compared if one.p is not None and one.p < 0.05] == ["b"]
 
 
 @pytest.mark.parametrize(

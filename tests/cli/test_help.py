@@ -20,6 +20,7 @@ COMMANDS = (
     "show",
     "report",
     "export",
+    "supervise",
 )
 
 

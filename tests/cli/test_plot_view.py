@@ -10,6 +10,7 @@ from perdure.analysis.report import Report, build_report
 from perdure.cli.plot_view import CHOICES_MAX, SCENARIOS_MAX, share_plots
 from perdure.cli.record import opened
 from perdure.cli.report_view import report_parts
+from perdure.records.scenario import QuestionType
 
 
 @pytest.fixture
@@ -131,3 +132,12 @@ def test_of_many_choices_the_most_common_are_drawn_and_the_rest_counted(report):
     (plot,) = share_plots(asked, "vote", wave=True)
     assert [panel.title for panel in plot.panels] == [name.upper() for name in names[2:]]
     assert "2 of 6 choices are in the tables alone." in plot.note
+
+
+def test_two_choices_of_several_are_both_drawn(report):
+    """An answer may give both or neither, so neither mirrors the other."""
+    (question,) = (one for one in report.questions if one.id == "vote")
+    several = msgspec.structs.replace(question, asks_for=QuestionType.SEVERAL)
+    (plot,) = share_plots(several, "vote", wave=True)
+    assert [panel.title for panel in plot.panels] == ["Ann", "Bob"]
+    assert "mirrors" not in plot.note

@@ -7,15 +7,20 @@ import json
 import shutil
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import msgspec
 import pytest
 from tests.support.commands import Told, commands
 from tests.support.rated_study import other_anchors, write_rated
 
+from perdure.analysis.figures import figures_of
 from perdure.analysis.rescored import RescoredSource
+from perdure.base.canonical import encode
 from perdure.base.errors import UsageError
 from perdure.records.events import ScoreGiven
+from perdure.records.scenario import QuestionType
+from perdure.records.study import Study
 from perdure.trace.lock import GovernorLock
 from perdure.trace.reader import RunReader
 from perdure.trace.scores import read_scores
@@ -188,6 +193,13 @@ def test_an_export_has_the_scores_and_the_same_reports(folder: Path) -> None:
     assert score_id in listed.out
     name = f"scores/{score_id}.jsonl"
     assert (run / name).read_bytes() == (run / "export" / name).read_bytes()
+    answer = next(line for line in lines(run, score_id) if "world" in line)
+    event = f"{answer['world']}:{answer['seq']}"
+    shown, shown_there = commands(
+        ("show", run, event, "--scores", score_id, "--json"),
+        ("show", run / "export", event, "--scores", score_id, "--json"),
+    )
+    assert (shown.status, shown.out) == (0, shown_there.out)
 
 
 @pytest.mark.parametrize(
@@ -254,3 +266,76 @@ def test_a_study_without_a_receipt_does_not_run(tmp_path: Path) -> None:
     assert (planned.status, ran.status) == (65, 65)
     assert "perdure anchors check" in planned.err
     assert not (tmp_path / "run").exists()
+
+
+def test_choices_that_are_no_scale_have_shares_and_no_mean(folder: Path) -> None:
+    """Scored by likeness, a choice of one stays one: only an open question becomes a scale."""
+    scores = read_scores(
+        folder / "run", score(folder, "--json").document["scores"]["rescoring"]["id"]
+    )
+    with RunReader.open(folder / "run") as reader:
+        for asked, told in (
+            (QuestionType.ONE, QuestionType.ONE),
+            (QuestionType.LIKERT, QuestionType.LIKERT),
+            (QuestionType.OPEN, QuestionType.LIKERT),
+        ):
+            study = msgspec.json.decode(reader.entry.study, type=Study)
+            questions = tuple(msgspec.structs.replace(one, type=asked) for one in study.questions)
+            changed = encode(msgspec.structs.replace(study, questions=questions)).decode()
+            source = Mock(entry=msgspec.structs.replace(reader.entry, study=changed))
+            entry = RescoredSource(source, folder / "run", scores).entry
+            (likely,) = (
+                one
+                for one in msgspec.json.decode(entry.study, type=Study).questions
+                if one.id == scores.rescoring.question
+            )
+            assert likely.asks_for is told
+            assert figures_of(likely).has_mean is (told is QuestionType.LIKERT)
+
+
+def test_scores_can_be_told_apart_and_looked_at_one_by_one(folder: Path) -> None:
+    """The list has the formula; an answer is shown with the score that it was given again."""
+    run = folder / "run"
+    ids = [
+        score(folder, *how, "--json").document["scores"]["rescoring"]["id"]
+        for how in ((), ("--temperature", "0.5"), ("--epsilon", "0.25"))
+    ]
+    (listed,) = commands(("score", run, "--list"))
+    said = " ".join(listed.out.split())
+    for score_id, how in zip(
+        ids,
+        ("epsilon 0, temperature 1", "epsilon 0, temperature 0.5", "epsilon 0.25, "),
+        strict=True,
+    ):
+        (line,) = (part for part in said.split(" scored.") if score_id in part)
+        assert how in line
+    answer = next(line for line in lines(run, ids[1]) if line.get("masses"))
+    event = f"{answer['world']}:{answer['seq']}"
+    again, plain, other = commands(
+        ("show", run, event, "--scores", ids[1], "--json"),
+        ("show", run, event, "--json"),
+        ("show", run, f"{answer['world']}:0", "--scores", ids[1]),
+    )
+    judged = again.document["turn"]["score"]
+    assert [mass for _, mass in judged["masses"]] == answer["masses"]
+    assert (judged["scores"], plain.document["turn"]["score"]["scores"]) == (ids[1], "")
+    assert judged["masses"] != plain.document["turn"]["score"]["masses"]
+    assert other.status == 2
+    assert "they are of answers to likely" in other.err
+    (drawn,) = commands(("show", run, event, "--scores", ids[1]))
+    assert f"Scored, after the run: scores {ids[1]}" in drawn.out
+
+
+def test_a_question_that_nobody_answered_gets_no_scores(tmp_path: Path) -> None:
+    """Nothing to score is a mistake of who asks, and no file of none."""
+    study = write_rated(tmp_path)
+    text = study.read_text("utf-8")
+    asked = "  rated: {horizon: 2, waves: [0, 1], wave_question: likely, variant: v1}\n"
+    assert asked in text
+    study.write_text(text.replace(asked, ""), "utf-8")
+    (ran,) = commands(("run", study, "--out", tmp_path / "run", "--quiet"))
+    assert ran.status == 0, ran.err
+    told = score(tmp_path)
+    assert told.status == 2
+    assert "Nobody answered 'likely'" in told.err
+    assert not list((tmp_path / "run").glob("scores/*.jsonl"))

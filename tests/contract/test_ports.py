@@ -12,10 +12,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+import msgspec
 import pytest
 from tests.support.calls import WORLD, key, opening
 
 from perdure.agent import CallFailedError
+from perdure.agent.drive.ports import ModelFailedError
+from perdure.agent.drive.tools.signature import ArgumentsError
 from perdure.base.errors import (
     BudgetReachedError,
     InternalError,
@@ -48,6 +51,7 @@ from perdure.records.request import (
     Reply,
     Vectors,
 )
+from perdure.records.tools import AnswerStatus, Effect, ToolAnswer, ToolCall
 from perdure.records.usage import Price, Usage
 from perdure.runner.desk import Desk
 from perdure.runner.ladder import Due
@@ -261,6 +265,8 @@ def every_error() -> list[PerdureError]:
         BudgetReachedError: BudgetReachedError("No room.", limit="money", where="a", remedy="b"),
         MovedError: MovedError("Moved.", moved=("brief",), diffs=("-a\n+b",), where="c"),
         CallFailedError: CallFailedError(FailureCause.TIMEOUT),
+        ModelFailedError: ModelFailedError(FailureCause.TIMEOUT, again=False),
+        ArgumentsError: ArgumentsError(["text: it is missing."]),
         InvalidStudyError: InvalidStudyError(
             [Problem(file="study.yaml", line=3, wrong="No name.", remedy="Write one.")]
         ),
@@ -313,6 +319,50 @@ def test_vectors_arrive_to_the_last_bit_however_many():
         return await host.call(key(), EMBED)
 
     assert same(play, host=lambda: a_host(vectors=large)).answer.vectors == large.vectors
+
+
+def test_a_tool_outside_is_called_once_the_same():
+    """Leave, its answer, the answer again after a new opening; what acted unseen is unknown."""
+    call = ToolCall(id="c", name="append", arguments='{"text": "é"}')
+    answer = ToolAnswer(status=AnswerStatus.OK, text="✓", dropped=3)
+    lost = msgspec.structs.replace(key(), ordinal=1)
+
+    async def play(_governor: Any, host: Any) -> Any:
+        await host.open_tick(opening())
+        begun = await host.begin_effect(key(), call, Effect.WRITE)
+        await host.end_effect(key(), answer)
+        await host.begin_effect(lost, call, Effect.WRITE)
+        await host.open_tick(opening())
+        again = await host.begin_effect(key(), call, Effect.WRITE)
+        unknown = await host.begin_effect(lost, call, Effect.WRITE)
+        return begun, again, unknown
+
+    begun, again, unknown = same(play)
+    assert (begun, again) == (None, answer)
+    assert unknown.status is AnswerStatus.UNKNOWN
+
+
+def test_another_call_of_a_tool_in_the_place_of_one_is_refused_the_same():
+    """Where everything before was the same, the agent is not deterministic."""
+
+    async def play(_governor: Any, host: Any) -> Any:
+        await host.open_tick(opening())
+        for name in ("append", "remove"):
+            call = ToolCall(id="c", name=name, arguments="{}")
+            await host.begin_effect(key(), call, Effect.WRITE)
+            await host.open_tick(opening())
+
+    assert same(play)[0] is InternalError
+
+
+def test_what_was_not_begun_cannot_end_the_same():
+    """An answer without a call is our bug, and is journaled nowhere."""
+
+    async def play(_governor: Any, host: Any) -> Any:
+        await host.open_tick(opening())
+        await host.end_effect(key(), ToolAnswer(status=AnswerStatus.OK, text=""))
+
+    assert same(play)[0] is InternalError
 
 
 def test_a_call_of_a_tick_that_is_not_open_is_refused_the_same():

@@ -189,10 +189,11 @@ def whole(server: WatchingServer, forks: Forks, tmp_path_factory: pytest.TempPat
 
 def made_whole(server: WatchingServer, forks: Forks, out: Path) -> Whole:
     """Make a run that is never killed."""
+    begun = len(server.asked)
     _, started_s = forks.ask("start", str(out))
     assert forks.ask("wait")[0] == 0
-    asked = Counter(one.key for one in server.asked)
-    return Whole(digests(out), asked, server.asked[0].arrived_s - started_s)
+    asked = server.asked[begun:]
+    return Whole(digests(out), Counter(one.key for one in asked), asked[0].arrived_s - started_s)
 
 
 def digests(out: Path) -> list[str]:
@@ -296,7 +297,7 @@ class Campaign:
         with RunReader.open(life.out) as reader:
             [*_, epoch] = [row.epoch for row in reader.log if isinstance(row, RunOpened)]
             ticks = [tick for tick in reader.journal or () if is_open(tick, reader)]
-        kept = [sum(is_kept(call) for call in tick.calls) for tick in ticks]
+        kept = [sum(is_kept(call) for call in tick.model_calls) for tick in ticks]
         self.counts.in_finished += any(kept)
         for tick, count in zip(ticks, kept, strict=True):
             if epoch in {tick.epoch, *(call.epoch for call in tick.calls)}:

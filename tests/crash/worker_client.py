@@ -4,19 +4,21 @@
 
 OPTIONS is JSON: `workers`, `cells` (the scenarios by name, default twelve worlds in four scenarios
 and three seeds), `order`, `live`, `budget`, and further fields of the run's configuration. With
-`street` it is the run of `street_client`, of which only `workers`, `order`, `live`, `seeds` and
-`in_flight` can be said. Says how each world ended, as JSON, and exits with the run's status.
+`street` it is the run of `street_client`, and with `office` that of `office_client`, of which only
+`workers`, `order`, `live`, `seeds` and `in_flight` can be said. Says how each world
+ended, as JSON, and exits with the run's status.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from tests.crash import street_client
+from tests.crash import office_client, street_client
 from tests.support.town import town
 
 from perdure import runner
@@ -36,6 +38,8 @@ def config_of(base_url: str, out: str, **options: Any) -> RunConfig:
     """Make the run: twelve worlds of our own, one for each of the named cells, or a street."""
     if options.pop("street", False):
         return street_of(base_url, out, **options)
+    if options.pop("office", False):
+        return street_of(base_url, out, made=office_client.config_of, **options)
     cells = options.pop("cells", None)
     seeds = tuple(options.pop("seeds", (1, 2, 3) if cells is None else (1,)))
     ticks = options.pop("ticks", 6)
@@ -85,9 +89,10 @@ def street_of(
     workers: int,
     order: str = "breadth",
     live: int = 0,
+    made: Callable[..., RunConfig] = street_client.config_of,
 ) -> RunConfig:
-    """Make the run with all channels, in that order and so many processes."""
-    config = street_client.config_of(base_url, out, tuple(seeds), in_flight)
+    """Make the run with all channels, or another, in that order and so many processes."""
+    config = made(base_url, out, tuple(seeds), in_flight)
     study = msgspec.structs.replace(config.study, order=Order(order), live=live)
     return RunConfig(**{**vars(config), "study": study, "workers": workers})
 

@@ -52,6 +52,14 @@ def test_what_is_no_letter_has_no_score() -> None:
     assert score_chances((), asked(*ORDER), ORDER).unscorable is UnscorableCause.NO_LOGPROBS
 
 
+def test_what_comes_to_more_than_one_is_no_chance() -> None:
+    """Two tokens that are both certain are no distribution, whatever letters they are."""
+    certain = tuple(FirstToken(token=one, logprob=0.0) for one in ("A", "B"))
+    found = score_chances(certain, asked(*ORDER), ORDER)
+    assert found.unscorable is UnscorableCause.NO_LOGPROBS
+    assert score_chances(certain[:1], asked(*ORDER), ORDER).masses == (1.0, 0.0, 0.0)
+
+
 def test_masses_add_up_to_one() -> None:
     """Also where the chances do not."""
     found = score_chances(tokens({"A": 0.31, "B": 0.17, "C": 0.13}), asked(*ORDER), ORDER)

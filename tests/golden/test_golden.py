@@ -34,6 +34,7 @@ from tests.support.golden import (
 )
 
 from perdure.agent import AGENT_VERSION
+from perdure.records.drive import DRIVE_KIND_OF
 from perdure.records.events import KIND_OF, TYPE_OF
 from perdure.records.outcome import TurnFailureCause, UnscorableCause
 from perdure.records.registry import LOG_KIND_OF, LOG_TYPE_OF, RunForced
@@ -48,6 +49,7 @@ NOT_YET = {
     *("degraded", "restored", "rung_taken", "rung_lifted", "worlds_live", "budget_changed"),
     *("rescored", "not_all_ranked", "unclear_order", "no_number", "several_numbers", "other_unit"),
     *("only_a_bound", "out_of_range", "only_a_number", "not_embedded", "no_logprobs"),
+    *DRIVE_KIND_OF.values(),
 }
 
 HOW = "PYTHONPATH=. python tools/record_golden.py"

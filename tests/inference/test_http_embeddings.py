@@ -131,6 +131,14 @@ BROKEN: dict[str, tuple[Callable[[bytes], bytes], FailureCause]] = {
         changed(lambda tree: [one.update(embedding=[]) for one in tree["data"]]),
         FailureCause.BAD_REPLY,
     ),
+    "all zeros": (
+        changed(lambda tree: tree["data"][1].update(embedding=[0.0] * 8)),
+        FailureCause.BAD_REPLY,
+    ),
+    "zeros in 32 bits": (
+        changed(lambda tree: tree["data"][2].update(embedding=[1e-60] * 8)),
+        FailureCause.BAD_REPLY,
+    ),
     "not a number": (written(b"NaN"), FailureCause.BAD_REPLY),
     "null": (written(b"null"), FailureCause.BAD_REPLY),
     "infinite": (written(b"1e999"), FailureCause.BAD_REPLY),

@@ -142,6 +142,20 @@ def test_an_error_inside_a_choice_is_a_failure() -> None:
         assert outcome.cause is FailureCause.SERVER_ERROR
 
 
+@pytest.mark.parametrize(("chance", "kept"), [(-0.1, -0.1), (1e-9, 0.0), (0.5, None), (9.0, None)])
+def test_what_is_likelier_than_certain_is_no_log_probability(
+    chance: float, kept: float | None
+) -> None:
+    """A reply keeps its text, and no first tokens that cannot be; a rounded 0 is a 0."""
+    tree = replies.chat_tree("A", "m", {})
+    token = {"token": "A", "logprob": chance, "top_logprobs": [{"token": "A", "logprob": chance}]}
+    tree["choices"][0]["logprobs"] = {"content": [token]}
+    reply = chat(replies.to_bytes(tree))
+    assert isinstance(reply, Reply)
+    assert reply.text == "A"
+    assert [one.logprob for one in reply.first_tokens] == ([] if kept is None else [kept])
+
+
 def test_vectors_are_put_in_the_order_of_their_indices() -> None:
     """An endpoint may answer in any order; what it leaves out or repeats is no answer."""
     tree = replies.embedding_tree(["a", "b"], "m")

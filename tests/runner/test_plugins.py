@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from perdure.base.errors import PluginError
+from perdure.records.scenario import AgentSettings
 from perdure.runner.plugins import PluginParts, load
 
 
@@ -53,6 +54,6 @@ def test_a_class_that_lacks_a_method_is_named(tmp_path: Path):
     """Before anything begins, with all that it lacks: not in the middle of a run."""
     (tmp_path / "bare.py").write_text("class Bare:\n    def act(self): ...\n")
     with pytest.raises(PluginError, match="no method reset and no method needs and no method step"):
-        PluginParts("perdure.agent:PersonaAgent", ["bare:Bare"], tmp_path)
+        PluginParts(AgentSettings(), ["bare:Bare"], tmp_path)
     with pytest.raises(PluginError, match="'Bare' has no method reset"):
-        PluginParts("bare:Bare", [], tmp_path)
+        PluginParts(AgentSettings(agent="bare:Bare"), [], tmp_path)

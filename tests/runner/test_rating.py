@@ -110,6 +110,19 @@ def test_a_tick_without_vectors_does_not_close(purpose: str) -> None:
     assert len(model.requests) == 12, "the second wave alone"
 
 
+def test_vectors_of_zeros_are_no_vectors() -> None:
+    """Whoever gives them: the call fails, is charged what it used, and the tick does not close."""
+
+    def zeros(request: EmbedRequest) -> Vectors:
+        return Vectors(vectors=((0.0, 0.0),) * len(request.texts), served="scripted")
+
+    ran = run_in_memory(rated_town(seeds=(1,)), provider(zeros))
+    (world,) = ran.result.worlds
+    assert world.state is not WorldState.COMPLETED
+    assert "bad_reply" in world.cause
+    assert ran.events() == []
+
+
 def test_a_few_answers_without_vectors_are_counted() -> None:
     """Within the quorum an answer that got no vector has no score, and says so."""
     config = rated_town(seeds=(1,), quorum=0.0)

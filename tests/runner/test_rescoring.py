@@ -7,12 +7,15 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from msgspec.structs import replace
 from tests.support.commands import commands
 from tests.support.rated_study import ANCHORS_FILE, write_rated
 
 from perdure.base.errors import BudgetReachedError, EndpointUnreachableError, UsageError
 from perdure.records.budget import Budget
+from perdure.records.outcome import UnscorableCause
 from perdure.records.registry import AnswersRescored
 from perdure.records.scenario import ModelPin
 from perdure.records.study import Endpoint, ModelSpec
@@ -20,9 +23,10 @@ from perdure.records.usage import Price
 from perdure.runner.rebudget import change_budget
 from perdure.runner.rescoring import Rescored, Wanted, rescore
 from perdure.study.read_anchors import load_anchors
-from perdure.testing import MisbehavingServer
+from perdure.testing import FAULTS, Exchange, Fault, MisbehavingServer
+from perdure.testing.replies import to_bytes
 from perdure.trace.reader import RunReader
-from perdure.trace.scores import answers_of
+from perdure.trace.scores import ScoresWriter, answers_of
 
 PER_TOKEN = 1_000
 # Two calls for the answers of each tick of each world that has open ones, and one for the anchors.
@@ -128,6 +132,76 @@ def test_another_formula_asks_for_no_vector(run: Path) -> None:
     one, other = (next(answers_of(run, done.scores.rescoring.id)) for done in (first, sharper))
     assert one.similarities == other.similarities
     assert max(one.masses) < max(other.masses)
+
+
+def without_some(run: Path, done: Rescored) -> int:
+    """Take the vectors of some answers away, as an endpoint would that had none; say of how many.
+
+    Such scores were given while vectors of zeros passed for vectors.
+    """
+    rescoring, end = done.scores.rescoring, done.scores.end
+    answers = list(answers_of(run, rescoring.id))
+    lost = [place for place in range(len(answers)) if place % 7 == 0]
+    cause = UnscorableCause.NOT_EMBEDDED
+    with ScoresWriter(run, rescoring) as writer:
+        for place, one in enumerate(answers):
+            without = replace(one, masses=(), similarities=(), unscorable=cause)
+            writer.add(without if place in lost else one)
+        scored = end.scored - len(lost)
+        writer.seal(replace(end, scored=scored, unscorable={cause: len(lost)}))
+    return len(lost)
+
+
+def test_what_had_no_vector_is_scored_again(run: Path) -> None:
+    """The same command asks for what is missing, and for no more; then there is nothing to do."""
+    with MisbehavingServer() as server:
+        whole = again(run, server)
+        scores = list(answers_of(run, whole.scores.rescoring.id))
+        lost = without_some(run, whole)
+        sent = len(server.requests)
+        done = again(run, server)
+        asked = [
+            text
+            for seen in server.requests[sent:]
+            if seen.method == "POST"
+            for text in seen.body["input"]
+        ]
+        calls = server.calls
+        known = again(run, server)
+        sharper = again(run, server, temperature=0.5)
+        assert server.calls == calls
+    anchors = [text for points in load_anchors(ANCHORS_FILE).sets for text in points]
+    assert len(asked) == len(anchors) + lost
+    assert not done.known
+    assert done.scores.rescoring.again == whole.scores.rescoring.id
+    end = done.scores.end
+    assert (end.answers, end.scored, end.unscorable) == (280, 280, {})
+    assert list(answers_of(run, done.scores.rescoring.id)) == scores
+    assert (known.known, known.scores) == (True, done.scores)
+    assert sharper.scores.end.scored == 280
+    assert [row.cost for row in rows(run)] == [whole.scores.end.cost, end.cost, 0]
+    (verified,) = commands(("verify", run))
+    assert verified.status == 0, verified.out
+
+
+def test_zeros_are_no_vectors(run: Path) -> None:
+    """An endpoint that gives zeros gave nothing: no scores, and a healthy one is asked again."""
+    with MisbehavingServer() as server, pytest.MonkeyPatch.context() as patched:
+        patched.setitem(FAULTS, "zeros", Fault("zeros", "content", "zeros", _zeros))
+        server.play({server.calls: "zeros"})
+        with pytest.raises(EndpointUnreachableError, match="bad_reply"):
+            again(run, server)
+        assert not list((run / "scores").glob("*.jsonl"))
+        server.play({})
+        assert again(run, server).scores.end.scored == 280
+
+
+async def _zeros(exchange: Exchange) -> None:
+    """Reply with as many numbers, all of them 0."""
+    tree = msgspec.json.decode(exchange.good_body)
+    for one in tree["data"]:
+        one["embedding"] = [0.0] * len(one["embedding"])
+    await exchange.reply(to_bytes(tree))
 
 
 def test_what_unfinished_scores_cost_counts(run: Path) -> None:

@@ -17,6 +17,8 @@ from perdure.records.scenario import ModelPin
 from perdure.records.study import Endpoint, ModelSpec, Study
 from perdure.records.usage import CostSource, Price
 from perdure.runner import RunConfig, run
+from perdure.study.forecast import DEAR, call_costs, kinds_called
+from perdure.study.schedule import ANCHORS, INTEREST, SCORES, TURNS, Kind
 from perdure.testing import MisbehavingServer
 from perdure.trace.reader import RunReader
 
@@ -134,3 +136,35 @@ def test_an_edited_price_does_not_slip_into_a_run(tmp_path: Path) -> None:
         assert refused.value.moved == ("prices",)
         forced = run(dataclasses.replace(edited, force=("prices",)))
     assert forced.state is RunState.COMPLETED
+
+
+def test_a_call_that_the_study_never_makes_is_not_dear(tmp_path: Path) -> None:
+    """No feed of it ranks by interest, and nothing of it is scored by likeness."""
+    study = asked(tmp_path / "run", price=PRICE).study
+    models = {**study.models, "embed": study.models["tier_a"]}
+    called = kinds_called(msgspec.structs.replace(study, models=models))
+    assert TURNS in called
+    assert not called & {INTEREST, SCORES, ANCHORS}
+    own = msgspec.structs.replace(study.agent, agent="theirs:Agent")
+    assert INTEREST in kinds_called(msgspec.structs.replace(study, models=models, agent=own))
+
+
+def test_a_price_is_not_refused_for_a_call_that_is_never_made(tmp_path: Path) -> None:
+    """Ranking by interest would be dear, and nothing ranks so; every call that is made is cheap."""
+    config = asked(tmp_path / "run", price=PRICE)
+
+    def priced(per_million: int) -> Study:
+        price = Price(input_fresh=per_million, output=0)
+        vectors = msgspec.structs.replace(config.study.models["tier_a"], price=price)
+        models = {**config.study.models, "embed": vectors}
+        return msgspec.structs.replace(config.study, models=models)
+
+    def typical(study: Study) -> dict[Kind, int]:
+        return {kind: cost or 0 for kind, (cost, _) in call_costs(study).items()}
+
+    study = priced(2 * DEAR * 10**12 // typical(priced(10**12))[INTEREST])
+    costs = typical(study)
+    assert costs[INTEREST] > DEAR
+    assert all(costs[kind] <= DEAR for kind in kinds_called(study))
+    with pytest.raises(EndpointUnreachableError):
+        run(dataclasses.replace(config, study=study))

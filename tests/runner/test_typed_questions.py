@@ -115,6 +115,18 @@ def test_the_order_of_choices_is_drawn_for_everybody_and_recorded_as_it_was_list
     assert len(set(ran.digests)) == 3
 
 
+@pytest.mark.parametrize("kind", [QuestionType.SEVERAL, QuestionType.RANKED])
+def test_the_order_in_which_choices_are_listed_is_not_in_the_score(kind: QuestionType) -> None:
+    """Who says the same gets the same score: several choices stand as the study lists them."""
+    question = Question(id="used", text="Which?", choices=WAYS, type=kind, shuffle=True)
+    ran = asked(question, lambda _r: "The ferry, the car, the train and the bus.")
+    assert len({turn.order for turn in of(ran, Turn)}) > 5
+    (choices,) = {score.choices for score in of(ran, ScoreGiven)}
+    listed_by_study = ("train", "bus", "car", "ferry")
+    said = ("ferry", "car", "train", "bus")
+    assert choices == (listed_by_study if kind is QuestionType.SEVERAL else said)
+
+
 def test_a_scale_is_listed_from_either_end() -> None:
     """A shuffled scale keeps its own order, turned round for about half of the people."""
     question = Question(

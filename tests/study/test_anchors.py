@@ -199,3 +199,14 @@ def test_the_command_that_checks_them_can_be_copied(write: Writer, sample: str) 
     assert line == (
         "perdure anchors check 'my study/anchors/intent-1.yaml' --study 'my study/study.yaml'"
     )
+
+
+def test_a_file_of_anchors_is_not_taken_for_a_study(tmp_path: Path) -> None:
+    """An empty one is told how such a file starts, and its problems are counted as its own."""
+    path = tmp_path / "intent.yaml"
+    path.write_text("")
+    with pytest.raises(InvalidStudyError) as caught:
+        load_anchors(path)
+    (problem,) = caught.value.problems
+    assert problem.remedy == "Start with `construct:`."
+    assert str(caught.value).endswith("1 problem in the anchors.")

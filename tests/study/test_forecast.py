@@ -7,11 +7,13 @@ import pytest
 from tests.support.sample_study import Writer
 
 from perdure.population import load_study
-from perdure.records.scenario import AgentSettings
+from perdure.records.scenario import AgentSettings, ModelPin
+from perdure.records.study import ModelSpec
 from perdure.records.usage import Price
 from perdure.study.forecast import Forecast, Pace, call_costs, forecast, tick_cost
 from perdure.study.identity import expand
 from perdure.study.overrides import Overrides
+from perdure.study.read_models import LOCAL_ENDPOINT
 
 
 def forecast_of(write: Writer, pace: Pace | None = None, **flags: str) -> Forecast:
@@ -108,6 +110,24 @@ def test_the_longest_time_follows_from_the_limits(write: Writer) -> None:
     # 48, 48, 48 turns and as many reflections, 48: in rounds of 32 that is 2 + 2 + 3 + 2.
     result = forecast_of(write, model="api")
     assert result.seconds_worst == pytest.approx(9 * 300 + 240 * 6 * 60 / 60)
+
+
+def test_the_worst_is_by_the_patience_with_each_model(write: Writer) -> None:
+    """The model of vectors stands first, as in a record: it lends its limits to no other."""
+    study = load_study(write(), overrides=Overrides(model="api")).study
+    speaks = study.models["tier_a"]
+    local = ModelSpec(pin=ModelPin(provider="local", model="v"), endpoint=LOCAL_ENDPOINT)
+    hasty = msgspec.structs.replace(speaks.endpoint, retries_max=1, deadline_s=10.0)
+    spoken = msgspec.structs.replace(speaks, endpoint=hasty)
+    models = {"embed": local, "tier_a": spoken, "tier_b": spoken}
+    changed = msgspec.structs.replace(study, models=models)
+    cells = expand(changed, load_study(write()).population)
+    result = forecast(changed, cells, personas=12)
+    here = sum(part.calls_worst for part in result.calls if part.role == "embed")
+    assert here
+    assert result.attempts_worst == 2 * result.calls_worst - here
+    rounds = sum(-(-tick.calls_worst // 32) for tick in result.ticks)
+    assert result.seconds_worst == pytest.approx(10 * rounds + 2 * result.calls_worst)
 
 
 def test_each_tick_has_its_calls_and_costs(write: Writer) -> None:

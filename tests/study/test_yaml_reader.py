@@ -147,3 +147,13 @@ def test_any_punctuation_gives_a_tree_or_a_problem(text: str) -> None:
     """Any punctuation gives a tree or a problem."""
     node, problems = read(text.encode())
     assert node is not None or problems
+
+
+@pytest.mark.parametrize("written", ["q: {text: Are you for it?, a: b}", "q: [Are you?, no]"])
+def test_a_question_mark_within_brackets_is_named(written: str) -> None:
+    """There YAML takes it for its own: it is said what to put in quotes."""
+    found = Findings("study.yaml")
+    assert read_yaml(written.encode(), found) is None
+    (problem,) = found.listed()
+    assert "a text that has a `?` in quotes" in problem.remedy
+    assert read_yaml(b'q: {text: "Are you for it?", a: b}', Findings("x")) is not None

@@ -222,3 +222,8 @@ class OwnParts:
     def agent(self, header: Header) -> Any:
         """Make the agent of a header."""
         return self._agent(header) if self._agent else self._real.agent(header)
+
+    @property
+    def outside(self) -> Any:
+        """Give the tools outside the worlds."""
+        return self._real.outside

@@ -18,6 +18,7 @@ from perdure.trace.export_tables import (
     PERSONA,
     RUN,
     TIES,
+    TOOLS,
     TURNS,
     WORLDS,
 )
@@ -26,6 +27,7 @@ from perdure.trace.parquet_table import TYPES, Columns
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "export.md"
 TABLES = {
     "turns": TURNS,
+    "tools": TOOLS,
     "events": EVENTS,
     "personas": (PERSONA,),
     "ties": TIES,

@@ -10,7 +10,7 @@ from perdure.agent.asked import TURN, Asked, Situation, describe, noticed
 from perdure.agent.fitting import Fitted, Recall
 from perdure.agent.form import correction_text, form_text, read_form
 from perdure.agent.messages import actions_text, messages_text
-from perdure.agent.prompt import earlier_text, question_text, shared_text, shown_text
+from perdure.agent.prompt import earlier_text, question_text, shown_text, told_text
 from perdure.agent.recall import query_text, relevance, vectorless
 from perdure.agent.state import keep
 from perdure.records.outcome import DriveDone, Rule, TurnFailureCause, Violation
@@ -107,7 +107,7 @@ def prompt_of(
     known = describe(known_attributes(header.ontology), job.persona.attributes)
     if known is None:
         return None
-    situation = Situation(job, known, noticed(job), header, shared_text(header), plan)
+    situation = Situation(job, known, noticed(job), header, told_text(header), plan)
     memories = job.state.memories if recalled is None else recalled
     correction = correction_text(refused.rule, refused.answer) if refused else ""
     parts = (*parts_of(situation), correction)

@@ -15,6 +15,7 @@ from perdure.agent.drive.ports import (
     SafePoint,
     Stop,
     Ticket,
+    Tools,
 )
 from perdure.agent.drive.tools.cap import capped
 from perdure.agent.port import CallFailedError, JobModels
@@ -137,8 +138,7 @@ class WorldTools:
         """Let a call through that names a tool and has arguments that can be read."""
         del policy, checkpointed  # nothing here leaves the world
         if call.name not in self._acts:
-            near = get_close_matches(call.name, self._acts) or list(self._acts)
-            return _wrong(f"There is no tool {call.name!r}. There is: {', '.join(near) or 'none'}.")
+            return _no_tool(call.name, list(self._acts))
         try:
             read = msgspec.json.decode(call.arguments.encode(errors="replace") or b"{}")
         except (msgspec.MsgspecError, RecursionError) as error:
@@ -161,6 +161,57 @@ class WorldTools:
     async def close(self, cause: EndCause) -> tuple[str, ...]:  # noqa: ARG002
         """Leave nothing running."""
         return ()
+
+
+class BothTools:
+    """The tools of a world, and then those outside it."""
+
+    def __init__(self, world: Tools, outside: Tools) -> None:
+        self._world = world
+        self._outside = outside
+        self._names = frozenset(spec.name for spec in outside.specs)
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """The tools as the model is shown them."""
+        return (*self._world.specs, *self._outside.specs)
+
+    def effect(self, call: ToolCall) -> Effect | None:
+        """Say what a call may do."""
+        return self._of(call).effect(call)
+
+    def writes(self, call: ToolCall) -> Writes:
+        """Say what a call may write."""
+        return self._of(call).writes(call)
+
+    def admit(
+        self, call: ToolCall, policy: RunPolicy, *, checkpointed: bool
+    ) -> Ticket | ToolAnswer:
+        """Let a call through, or answer it at once."""
+        names = [spec.name for spec in self.specs]
+        if call.name not in names:
+            return _no_tool(call.name, names)
+        return self._of(call).admit(call, policy, checkpointed=checkpointed)
+
+    async def run(self, call: ToolCall) -> ToolAnswer:
+        """Run a call that was let through."""
+        return await self._of(call).run(call)
+
+    def account(self, call: ToolCall, answer: ToolAnswer) -> ToolAnswer:
+        """Give an answer as the model is told it."""
+        return self._of(call).account(call, answer)
+
+    async def close(self, cause: EndCause) -> tuple[str, ...]:
+        """Leave nothing running."""
+        return (*await self._world.close(cause), *await self._outside.close(cause))
+
+    def _of(self, call: ToolCall) -> Tools:
+        return self._outside if call.name in self._names else self._world
+
+
+def _no_tool(name: str, names: Sequence[str]) -> ToolAnswer:
+    near = get_close_matches(name, names) or list(names)
+    return _wrong(f"There is no tool {name!r}. There is: {', '.join(near) or 'none'}.")
 
 
 def _wrong(text: str) -> ToolAnswer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Protocol, runtime_checkable
 
+from perdure.agent.drive.ports import Tools
 from perdure.base.errors import EXIT_UNREACHABLE, PerdureError
 from perdure.records.drive import EndCause
 from perdure.records.facts import PersonaFacts
@@ -67,6 +68,14 @@ class JobModels(Protocol):
 
     async def use(self, call: ToolCall, did: Sequence[ToolCall]) -> ToolAnswer:
         """Use one of them, on the tick's opening state and what the persona `did` since."""
+        ...
+
+    @property
+    def outside(self) -> Tools | None:
+        """The tools outside the world that the study gives, for one drive; None for none.
+
+        What they do is done in earnest, at most once over all sittings of a run.
+        """
         ...
 
     def limit(self) -> EndCause | None:

@@ -15,26 +15,28 @@ from perdure.agent.drive.ports import Hooks
 from perdure.agent.drive.prefix import Document, freeze
 from perdure.agent.fitting import Fitted, Recall
 from perdure.agent.form import read_form
-from perdure.agent.in_tick import Counter, JobModel, TickLedger, TurnLimits, WorldTools, never
+from perdure.agent.in_tick import (
+    BothTools,
+    Counter,
+    JobModel,
+    TickLedger,
+    TurnLimits,
+    WorldTools,
+    never,
+)
 from perdure.agent.persona import PersonaAgent
-from perdure.agent.prompt import shared_text
-from perdure.records.drive import Dispatcher, EndCause, Opening, ProviderFailed, drive_id
+from perdure.agent.prompt import shared_text, tools_text
+from perdure.records.drive import Dispatcher, EndCause, Opening, ProviderFailed, RunPolicy, drive_id
 from perdure.records.outcome import DriveDone, TurnFailed, TurnFailureCause, Violation
 from perdure.records.reaction import Reaction
 from perdure.records.scenario import Header
-
-_HOW_TO_USE_TOOLS = (
-    "You can use tools before you answer, as often as you need to. What you look at is the world as"
-    " it stood at the beginning of this {unit}. What you do takes effect with the next one."
-)
 
 
 class ToolAgent(PersonaAgent):
     """One drive per turn, within the limits of the study: how many calls, and what they cost."""
 
     def _told(self, header: Header) -> str:
-        use = _HOW_TO_USE_TOOLS.format(unit=header.scenario.tick_unit)
-        return f"{shared_text(header)}\n\n{use}"
+        return f"{shared_text(header)}\n\n{tools_text(header)}"
 
     async def _answer(
         self, asked: Asked, recall: Recall, violations: list[Violation]
@@ -63,7 +65,8 @@ async def _driven(asked: Asked, prompt: Fitted) -> Answered | TurnFailed:
     A limit that is reached ends it as it stands: what was done by then is done, and the answer is
     what the persona said last.
     """
-    ledger, tools = TickLedger(), WorldTools(asked.models)
+    ledger, own, outside = TickLedger(), WorldTools(asked.models), asked.models.outside
+    tools = own if outside is None else BothTools(own, outside)
     hooks = Hooks(
         now=Counter(),
         interrupts=TurnLimits(asked.models),
@@ -78,7 +81,7 @@ async def _driven(asked: Asked, prompt: Fitted) -> Answered | TurnFailed:
     if frozen.cause is EndCause.PROVIDER:
         failed = next(line for line in ledger.lines if isinstance(line, ProviderFailed))
         return TurnFailed(cause=TurnFailureCause.CALL_FAILED, call=failed.cause, drive=left)
-    return Answered(prompt, frozen.text, None, drive=left, did=tuple(tools.did))
+    return Answered(prompt, frozen.text, None, drive=left, did=tuple(own.did))
 
 
 def _plan(asked: Asked, prompt: Fitted) -> DrivePlan:
@@ -99,6 +102,7 @@ def _plan(asked: Asked, prompt: Fitted) -> DrivePlan:
         temperature=settings.temperature,
         dispatched_by=Dispatcher.STUDY,
         opening=Opening.WITH_PERSON,
+        policy=RunPolicy(egress=settings.outside_egress or not settings.outside_tools),
         retries=0,
         costs_apart=True,
     )

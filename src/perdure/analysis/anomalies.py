@@ -7,7 +7,7 @@ says why, which is not the same as having found nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from perdure.analysis.incidents import Incident, WorldIncidents
 from perdure.analysis.opinions import MEAN, STEPS_MAX, OpinionAt, OpinionPath
@@ -112,7 +112,7 @@ _RULES: tuple[tuple[str, str, float, str, str], ...] = (
         "this share of answers to a question at a tick has the very same words",
         SAME_WORDS,
         "the model does not play persons but repeats one sentence; look at temperature and prompt",
-        "too few answers at any tick, or all of them by a declared rule",
+        "too few answers in words at any tick, or all of them by a declared rule",
     ),
     (
         IDENTICAL,
@@ -149,14 +149,14 @@ def anomalies(
     paths: Sequence[OpinionPath],
     seeds: Sequence[ScenarioSeeds],
     *,
-    by_rule: bool,
+    worded: Collection[str],
 ) -> Anomalies:
-    """Apply every rule. `by_rule` says that all answers are those of a declared rule."""
+    """Apply every rule. `worded` are the questions whose answers are words of a model's own."""
     looked: dict[str, list[_Place]] = {
         HERDING: [one for path in paths for one in _herding(path, cells)],
         BACKLASH: [one for path in paths for one in _backlash(path, cells)],
         SATURATION: [one for path in paths for one in _saturation(path, cells)],
-        ONE_ANSWER: [] if by_rule else list(_one_answer(cells)),
+        ONE_ANSWER: list(_one_answer(cells, worded)),
         IDENTICAL: list(_identical(seeds, cells)),
         DRIFT: list(_drift(cells)),
         FAILURES: list(_failures(cells)),
@@ -271,11 +271,13 @@ def _of_path(
     )
 
 
-def _one_answer(cells: Mapping[str, Sequence[WorldSeen]]) -> Iterator[_Place]:
+def _one_answer(
+    cells: Mapping[str, Sequence[WorldSeen]], worded: Collection[str]
+) -> Iterator[_Place]:
     for scenario, worlds in cells.items():
         for world, seen in worlds:
             for one in seen.shared:
-                if one.answers < PEOPLE_MIN:
+                if one.answers < PEOPLE_MIN or one.question not in worded:
                     continue
                 share = one.same / one.answers
                 yield (

@@ -30,6 +30,7 @@ from perdure.analysis.watching import Watcher
 from perdure.records.graph import Node
 from perdure.records.persona import Persona
 from perdure.records.registry import WorldEntry
+from perdure.records.scenario import Scoring
 from perdure.records.study import Study
 
 _RULE = "baseline"  # the provider whose answers are those of a declared rule
@@ -52,7 +53,10 @@ class Outlooks:
             for role, spec in study.models.items()
             if role.startswith(_TIER)
         )
-        self._questions = tuple(question.id for question in study.questions)
+        # A letter that stands for a choice is no words of anybody's.
+        self._worded = tuple(
+            question.id for question in study.questions if question.scoring is not Scoring.LOGPROBS
+        )
         self._most = sample_size(len(study.scenarios) * len(study.questions))
         self._chances: dict[str, Chances] = {one.id: {} for one in study.scenarios}
         self._samples: dict[str, Samples] = {one.id: {} for one in study.scenarios}
@@ -85,7 +89,7 @@ class Outlooks:
         return tuple(
             one
             for name, samples in self._samples.items()
-            for one in verbatims(name, samples, self._questions)
+            for one in verbatims(name, samples, self._worded)
         )
 
     def anomalies(
@@ -96,7 +100,7 @@ class Outlooks:
             name: [(stands, self._incidents[stands.world_id]) for _, stands in mine]
             for name, mine in cells.items()
         }
-        return anomalies(worlds, paths, seeds, by_rule=self._by_rule)
+        return anomalies(worlds, paths, seeds, worded=() if self._by_rule else self._worded)
 
     def channels(self, cells: Cells) -> tuple[ChannelFigures, ...]:
         """Sum up what went on on each channel, by scenario."""

@@ -117,7 +117,7 @@ def _journaled(log: Sequence[LogPayload], journal: Sequence[OpenTick]) -> Iterab
     kept: list[int | None] = []
     unsettled: list[int | None] = []
     for tick in journal:
-        for call in tick.calls:
+        for call in tick.model_calls:
             place = (tick.opening.world, tick.opening.tick, call.epoch)
             if call.settled is not None:
                 kept.append(call.settled.amount)

@@ -14,12 +14,18 @@ from perdure.analysis.divergence import NONE, Divergence, Shuffler
 from perdure.analysis.opinions import Chances, WorldOpinions
 from perdure.analysis.replicates import Between, Sample, SeedWorld, between, within
 from perdure.records.record import Record
+from perdure.records.scenario import Question, QuestionType
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 FIGURES = ("divergence", "chance", "excess")
+_NOT_ONE = {
+    QuestionType.SEVERAL: "an answer may give several choices, or none",
+    QuestionType.RANKED: "an answer is an order",
+    QuestionType.NUMBER: "an answer is a number",
+}
 BELIEF, ANSWERS = "belief", "answers"
 _ALIKE = 1e-12  # a relabelling that comes out alike counts as high, whatever the last bit
 
@@ -54,6 +60,13 @@ class Polarization(Record):
     about: str
     name: str
     at: tuple[PolarizedAt, ...]
+
+
+def why_not_parted(question: Question) -> str:
+    """Say why communities are not compared over a question that is scored; empty if they are."""
+    if question.gives_chances:
+        return "an answer is a probability of each choice"
+    return _NOT_ONE.get(question.asks_for, "")
 
 
 _Found = tuple[SeedWorld, Divergence | None, object]

@@ -17,6 +17,8 @@ from perdure.records.record import Record
 from perdure.records.scenario import Question, QuestionType, Scenario, Scoring
 from perdure.records.study import Study
 
+_MIRRORED = 2  # with two choices, one share is one minus the other
+
 
 class SeedShares(Record):
     """The answers of one world: how many were scored, and the mean of each figure over them."""
@@ -78,6 +80,15 @@ class QuestionShares(Record):
     asks_for: QuestionType = QuestionType.ONE
     scoring: Scoring = Scoring.TEXT
     unit: str = ""
+
+    @property
+    def mirrored(self) -> str:
+        """The second of two choices of which each answer gives one: it says the same as the first.
+
+        Empty where no choice is so: an answer may give several, or neither.
+        """
+        is_one_of_two = len(self.choices) == _MIRRORED and self.asks_for is not QuestionType.SEVERAL
+        return tuple(self.choices)[-1] if is_one_of_two else ""
 
 
 def waved_questions(study: Study) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ from perdure.analysis.outlooks import Outlooks
 from perdure.analysis.outside import Outside, outside
 from perdure.analysis.over_personas import PersonaFigures, over_personas
 from perdure.analysis.paired import Pair
-from perdure.analysis.polarization import Polarization
+from perdure.analysis.polarization import Polarization, why_not_parted
 from perdure.analysis.prediction import LOG_FLOOR, Group, Prediction, WorldAnswers, predict
 from perdure.analysis.questions import (
     QuestionShares,
@@ -54,7 +54,7 @@ from perdure.records.population import PopulationManifest
 from perdure.records.record import Record
 from perdure.records.registry import RungAt, WorldEntry, WorldOutcome, WorldState
 from perdure.records.rescore import Rescoring
-from perdure.records.scenario import Question, QuestionType, Scenario
+from perdure.records.scenario import Question, Scenario
 from perdure.records.study import Study
 from perdure.study.activity import factor
 from perdure.trace.comparability import comparability
@@ -123,9 +123,6 @@ POLARIZATION = (
     "community away). By chance: its mean if the people were shuffled among communities of the "
     "same sizes. p: the chance of as high a mean over the seeds, if communities had no part in it."
 )
-
-
-_ONE_CHOICE = (QuestionType.ONE, QuestionType.LIKERT)
 
 
 class WorldLine(Record):
@@ -292,6 +289,8 @@ def build_report(
         _world_line(outcomes.get(r.world.world_id), r, scenarios[r.world.scenario])
         for r in readings
     )
+    scored = scored_questions(study)
+    unparted = {name: why_not_parted(scored[name]) for name in waved}
     spent = total(lines)
     apart = outside(source.log, source.journal, source.journal_fault)
     return Report(
@@ -322,6 +321,7 @@ def build_report(
             cost=spent,
             beside=apart,
             graph=source.entry.population.graph if source.entry.population else None,
+            unparted={name: why for name, why in unparted.items() if why},
         ),
         cost=CostReport(
             currency=source.entry.currency,
@@ -363,7 +363,9 @@ def build_report(
         verbatims=outlooks.verbatims(),
         anomalies=outlooks.anomalies(cells, paths, seeds),
         channels=outlooks.channels(cells),
-        polarization=outlooks.polarization(cells, _single(study, waved)),
+        polarization=outlooks.polarization(
+            cells, {name: frame.figures[name].choices for name, why in unparted.items() if not why}
+        ),
         beside=_beside(beside, question, frame.real, cells) if beside is not None else None,
         scored_by=scored_by(study, rescoring),
         calendars=dates_of(study.scenarios),
@@ -418,16 +420,6 @@ def _beside(
         why=why or ("" if rows else "no wave of a scenario is in both runs"),
         rows=rows,
     )
-
-
-def _single(study: Study, waved: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Give the choices of the questions at waves to which an answer is one of them."""
-    questions = scored_questions(study)
-    return {
-        name: tuple(choice.id for choice in questions[name].choices)
-        for name in waved
-        if questions[name].asks_for in _ONE_CHOICE and not questions[name].gives_chances
-    }
 
 
 class _Involved:

@@ -1,7 +1,7 @@
 """A run's record with the answers to one question as they were scored again. Nothing is written.
 
-Whoever reads it sees the new scores in the places of the old ones, and the question as the scale
-that it was scored as; everything else is what the record says.
+Whoever reads it sees the new scores in the places of the old ones, and the question as it was
+scored: an open one as a scale, as no others have points. Everything else is what the record says.
 """
 
 from __future__ import annotations
@@ -51,14 +51,15 @@ class RescoredSource:
 
     @property
     def entry(self) -> RunEntry:
-        """The run as asked, but for the question, which is the scale that it was scored as."""
+        """The run as asked, but for the question, which is asked as it was scored."""
         entry = self._source.entry
         study = msgspec.json.decode(entry.study, type=Study)
         asked = self._scores.rescoring
         questions = tuple(
             msgspec.structs.replace(
                 one,
-                type=QuestionType.LIKERT,
+                # Choices that are no scale have shares, and no mean.
+                type=QuestionType.LIKERT if one.asks_for is QuestionType.OPEN else one.type,
                 scoring=Scoring.SIMILARITY,
                 similarity=asked.how,
                 choices=tuple(

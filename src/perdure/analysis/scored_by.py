@@ -40,13 +40,14 @@ def _all(study: Study, rescoring: Rescoring | None) -> Iterable[ScoredBy]:
             continue
         anchors = again.anchors if again else study.anchors[how.anchors]
         pin = again.pin if again else study.models[EMBED].pin
+        epsilon, temperature = how.numbers
         yield ScoredBy(
             question=question.id,
             construct=anchors.construct,
             version=anchors.version,
             anchors_hash=hash_hex(anchors),
             model=pin.model,
-            epsilon=0.0 if how.epsilon is None else how.epsilon,
-            temperature=1.0 if how.temperature is None else how.temperature,
+            epsilon=epsilon,
+            temperature=temperature,
             scores=again.id if again else "",
         )

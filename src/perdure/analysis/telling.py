@@ -23,7 +23,6 @@ from perdure.records.record import Record
 from perdure.records.scenario import Scenario
 
 _SIGNS = 6  # as many of one sign have a chance below 5 %: 2 / 2^6
-_MIRRORED = 2  # with two choices, one share is one minus the other
 
 
 class Verdict(StrEnum):
@@ -86,9 +85,9 @@ def telling(
     questions: Sequence[QuestionShares],
 ) -> Telling:
     """Judge what a study can tell of the differences between its scenarios."""
-    if len(scenarios) < _MIRRORED:
+    if len(scenarios) < 2:  # noqa: PLR2004 - it takes two to differ
         return Telling(verdict=Verdict.NOTHING_TO_COMPARE)
-    found = (*_paired(differences), *_apart(scenarios, questions))
+    found = (*_paired(differences, questions), *_apart(scenarios, questions))
     chances = [one.p for one in found if one.p is not None]
     differ = sum(p < 1.0 - CONFIDENCE for p in chances)
     hold = _holm(chances)
@@ -110,19 +109,24 @@ def _verdict(found: Sequence[Compared], differ: int, hold: int) -> tuple[Verdict
     judged = [one for one in found if one.p is not None or _none_at_all(one)]
     if not judged or (not differ and len(judged) < len(found)):
         why = _why_none([one for one in found if one not in judged])
-        some = f"of {len(found)} differences {len(judged)} are not clear of chance; of the others, "
+        be = "is" if len(judged) == 1 else "are"
+        some = (
+            f"of {len(found)} differences {len(judged)} {be} not clear of chance; of the others, "
+        )
         return Verdict.CANNOT_SAY, (
-            f"This study cannot say whether its scenarios differ: {some if judged else ''}{why}."
+            "This study cannot say whether its scenarios differ at the last wave: "
+            f"{some if judged else ''}{why}."
         )
     seen = _seen(found)
     if differ:
         return Verdict.PERHAPS, (
             f"This study hardly tells its scenarios apart: of {len(judged)} differences between "
-            f"them {differ} would count alone, and none does among so many; {seen}."
+            f"them at the last wave {differ} would count alone, and none does among so many; "
+            f"{seen}."
         )
     return Verdict.NOT_APART, (
-        "This study cannot tell its scenarios apart: none of the "
-        f"{len(judged)} differences between them at the last wave is clear of chance; {seen}."
+        f"This study cannot tell its scenarios apart: {_none_of(len(judged))} clear of chance; "
+        f"{seen}."
     )
 
 
@@ -139,13 +143,24 @@ def _seen(found: Sequence[Compared]) -> str:
     if told:
         return f"the smallest difference that it could have seen alone is {' and '.join(told)}"
     if all(one.mean == 0.0 for one in found):
-        return "every figure is the same under all of them, with every seed"
-    return f"every seed shows the same difference, and to be sure of its sign takes {_SIGNS} seeds"
+        return "each is 0, with every seed"
+    if max(one.effective for one in found) < _SIGNS:
+        sure = f"to be sure of its sign takes {_SIGNS} seeds"
+    else:
+        sure = "among so many its sign is not sure"
+    return f"every seed shows the same difference, and {sure}"
+
+
+def _none_of(judged: int) -> str:
+    at = "between them at the last wave is"
+    return (
+        f"the one difference {at} not" if judged == 1 else f"none of the {judged} differences {at}"
+    )
 
 
 def _why_none(found: Sequence[Compared]) -> str:
     if not found:
-        return "no closed question was answered at a wave of two of them"
+        return "no scored question was answered at a wave of two of them"
     effective = max(one.effective for one in found)
     if effective < EFFECTIVE_MIN:
         return (
@@ -160,10 +175,13 @@ def _none_at_all(one: Compared) -> bool:
     return one.p is None and one.mean == 0.0 and one.reach == 0.0
 
 
-def _paired(differences: Sequence[Difference]) -> Iterator[Compared]:
+def _paired(
+    differences: Sequence[Difference], questions: Sequence[QuestionShares]
+) -> Iterator[Compared]:
+    mirrored = {one.id: one.mirrored for one in questions}
     last = {(one.question, one.scenario): one for one in differences}
     for one in last.values():
-        for choice, measured in _distinct(one.between.spreads):
+        for choice, measured in _distinct(one.between.spreads, mirrored[one.question]):
             error = error_of(measured)
             base = Compared(
                 question=one.question,
@@ -199,16 +217,16 @@ def _apart(
         last = {row.scenario: row for row in question.ticks if row.wave}
         for name in others:
             if name in last and first.id in last:
-                yield from _welch(question.id, last[name], last[first.id])
+                yield from _welch(question, last[name], last[first.id])
 
 
-def _welch(question: str, row: TickShares, other: TickShares) -> Iterator[Compared]:
-    for choice, mine in _distinct(row.between.spreads):
+def _welch(question: QuestionShares, row: TickShares, other: TickShares) -> Iterator[Compared]:
+    for choice, mine in _distinct(row.between.spreads, question.mirrored):
         theirs = other.between.spreads[choice]
         errors = error_of(mine), error_of(theirs)
         known = mine.mean is not None and theirs.mean is not None
         base = Compared(
-            question=question,
+            question=question.id,
             scenario=row.scenario,
             reference=other.scenario,
             tick=row.tick,
@@ -243,15 +261,14 @@ def _with_error(one: Compared, error: float, freedom: int) -> Compared:
     )
 
 
-def _distinct(spreads: Mapping[str, Spread]) -> Iterable[tuple[str, Spread]]:
-    """Leave out the second of two choices, which says the same as the first.
+def _distinct(spreads: Mapping[str, Spread], mirrored: str) -> Iterable[tuple[str, Spread]]:
+    """Leave out a choice that says the same as another.
 
     A scale is compared by its mean: each of its points would be one more chance to err.
     """
     if MEAN in spreads:
         return [(MEAN, spreads[MEAN])]
-    rows = list(spreads.items())
-    return rows[:1] if len(rows) == _MIRRORED else rows
+    return [(choice, spread) for choice, spread in spreads.items() if choice != mirrored]
 
 
 def _holm(chances: Sequence[float]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from perdure.records.drive import EndCause
 from perdure.records.events import Cost
 from perdure.records.outcome import Rule, TurnFailureCause, UnscorableCause
 from perdure.records.persona import Memory
@@ -10,7 +11,7 @@ from perdure.records.reaction import Reaction
 from perdure.records.record import Record
 from perdure.records.request import FailureCause
 from perdure.records.scenario import Question
-from perdure.records.tools import ToolCall
+from perdure.records.tools import AnswerStatus, Effect, ToolCall
 
 
 class Told(Record):
@@ -95,7 +96,8 @@ class Judged(Record):
     """The score of an answer, as its question asks; or why there is none.
 
     `labels` names its choice or choices, in order. `masses` has the probability of each choice,
-    by its label, and `similarities` the likeness to each point, by anchor set.
+    by its label, and `similarities` the likeness to each point, by anchor set. `scores` is the id
+    of scores that were given after the run; empty for a score of the record, whose `event` it is.
     """
 
     event: str
@@ -109,6 +111,7 @@ class Judged(Record):
     unit: str = ""
     masses: tuple[tuple[str, float], ...] = ()
     similarities: tuple[tuple[float, ...], ...] = ()
+    scores: str = ""
 
 
 class Believed(Record):
@@ -167,6 +170,22 @@ class Paid(Record):
     cost: Cost
 
 
+class Used(Record):
+    """A call of a tool in the turn, with the events of the call and of what it came to.
+
+    It has no `effect` where there is no such tool, and no `status` where it has no result.
+    """
+
+    event: str
+    answer_event: str
+    call: ToolCall
+    effect: Effect | None
+    subject: str
+    status: AnswerStatus | None
+    text: str
+    dropped: int
+
+
 class Spent(Record):
     """What a turn cost: the sum of the known amounts, and how many are unknown."""
 
@@ -188,8 +207,9 @@ class WholeTurn(Record):
 
     `event` is its outcome: a turn that was taken, or one that failed with `failed` and, if that was
     the cause, the failed call. `recalled` are the memories that the prompt tells, as recorded.
-    `events` are all that belong to it. `order` has the choices as they were listed, where that was
-    drawn.
+    `tools` are the calls of tools that it made, `did` those that took effect in the world, and
+    `ended` is how its drive did. `events` are all that belong to it. `order` has the choices as
+    they were listed, where that was drawn.
     """
 
     event: str
@@ -220,6 +240,9 @@ class WholeTurn(Record):
     spent: Spent
     plan: Plan | None
     events: tuple[Part, ...]
+    tools: tuple[Used, ...] = ()
+    did: tuple[ToolCall, ...] = ()
+    ended: EndCause | None = None
 
     @property
     def prompts(self) -> tuple[tuple[Sent, ...], ...]:

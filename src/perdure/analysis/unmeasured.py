@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 import msgspec
 
@@ -47,16 +48,22 @@ def gaps(
     cost: CostSum,
     beside: Outside,
     graph: GraphReport | None = None,
+    unparted: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Gap, ...]:
     """List every gap of a report, the ones that touch its main figures first.
 
     Every wave of every scenario counts its own, also where two scenarios were answered the same.
+    `unparted` says of questions why communities are not compared over them.
     """
     found: list[Gap] = []
     waves = [(part, row) for part in questions for row in part.ticks if row.wave]
     if not outcome:
         why = "the study holds no outcome out"
         found.append(Gap(what="comparison with real values", why=why, count=0, of=0))
+    asked = any(reading.turns or reading.failures for reading in readings)
+    if not asked and any(reading.tick >= 0 for reading in readings):
+        why = "nobody was asked anything in the ticks that closed"
+        found.append(Gap(what="answers", why=why, count=0, of=0))
     if waved and not waves:
         found.append(Gap(what="prediction", why="no wave has closed yet", count=0, of=0))
     if outcome and real_known < personas:
@@ -67,7 +74,7 @@ def gaps(
         found.extend(_answer_gaps(row, part.id, named=len(waved) > 1))
     found.extend(
         Gap(
-            what=f"change, {item.scenario}",
+            what=f"change{_of(item.question, waved)}, {item.scenario}",
             why=item.unmeasured,
             count=0,
             of=0,
@@ -80,9 +87,18 @@ def gaps(
         found.extend(_score_gaps(part))
     if graph is not None and (why := _no_communities(graph)):
         found.append(Gap(what="polarization", why=why, count=0, of=0, figure="population"))
+    elif graph is not None:
+        found.extend(
+            Gap(what=f"polarization over {name}", why=why, count=0, of=0)
+            for name, why in unparted.items()
+        )
     found.extend(_turn_gaps(readings))
     found.extend(_cost_gaps(cost, beside))
     return tuple(found)
+
+
+def _of(question: str, waved: Sequence[str]) -> str:
+    return f" of {question}" if len(waved) > 1 else ""
 
 
 def _no_communities(graph: GraphReport) -> str:

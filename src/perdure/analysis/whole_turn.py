@@ -25,10 +25,13 @@ from perdure.analysis.turn import (
     Spent,
     Thread,
     Told,
+    Used,
     WholeTurn,
 )
 from perdure.base.codes import code_of
 from perdure.base.errors import DamagedRecordError
+from perdure.records.drive import Line, RunFrozen, ToolCalled, ToolResult
+from perdure.records.drive import job_of as drive_job
 from perdure.records.events import (
     KIND_OF,
     AnswerGiven,
@@ -72,6 +75,8 @@ def job_of(event: Event, tick: Sequence[Event]) -> int | None:
 
     """
     payload = event.payload
+    if isinstance(payload, Line):
+        return drive_job(payload.run)
     if isinstance(payload, _ByJob):
         return payload.job if payload.job >= 0 else None
     if not isinstance(payload, _ByTurn):
@@ -164,6 +169,11 @@ class _Gatherer:
             ),
             plan=self._plan(),
             events=tuple(Part(event=self._id(one), kind=_kind(one)) for one in self._own),
+            tools=tuple(self._used()),
+            did=taken.did if taken is not None else (),
+            ended=next(
+                (one.payload.cause for one in self._own if isinstance(one.payload, RunFrozen)), None
+            ),
         )
 
     def _outcome_of_job(self) -> Event:
@@ -236,6 +246,26 @@ class _Gatherer:
                     rule=one.payload.rule,
                     prompt=self._sent(one.payload.prompt),
                     answer=one.payload.answer,
+                )
+
+    def _used(self) -> Iterator[Used]:
+        answers = {
+            (one.payload.turn, one.payload.call_id): (self._id(one), one.payload)
+            for one in self._own
+            if isinstance(one.payload, ToolResult)
+        }
+        for one in self._own:
+            if isinstance(called := one.payload, ToolCalled):
+                event, answer = answers.get((called.turn, called.call.id), ("", None))
+                yield Used(
+                    event=self._id(one),
+                    answer_event=event,
+                    call=called.call,
+                    effect=called.effect,
+                    subject=called.subject,
+                    status=None if answer is None else answer.status,
+                    text="" if answer is None else answer.text,
+                    dropped=0 if answer is None else answer.dropped,
                 )
 
     def _score(self) -> Judged | None:

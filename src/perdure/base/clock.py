@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from typing import Protocol
 
@@ -44,4 +43,13 @@ class SystemClock:
 
     async def sleep(self, seconds: float) -> None:
         """Wait on the running event loop."""
+        import asyncio  # noqa: PLC0415 - a program that never waits here need not load it
+
         await asyncio.sleep(max(seconds, 0.0))
+
+
+def suspended_s() -> float:
+    """Give the seconds that this machine has slept since it was started; 0 where nobody knows."""
+    if not hasattr(time, "CLOCK_BOOTTIME"):
+        return 0.0
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - time.clock_gettime(time.CLOCK_MONOTONIC)

@@ -101,15 +101,18 @@ class Problem:
 
 
 class InvalidStudyError(PerdureError):
-    """A study file, or a file it names, is not what a study needs; every problem at once."""
+    """A study file, or a file it names, is not what a study needs; every problem at once.
+
+    `within` says what the problems are in.
+    """
 
     exit_status = EXIT_INVALID_STUDY
     code = "invalid-study"
 
-    def __init__(self, problems: list[Problem]) -> None:
+    def __init__(self, problems: list[Problem], within: str = "the study") -> None:
         self.problems = tuple(problems)
         count = len(problems)
-        super().__init__(f"{count} problem{'s' if count != 1 else ''} in the study")
+        super().__init__(f"{count} problem{'s' if count != 1 else ''} in {within}")
 
     def __str__(self) -> str:
         return "\n".join([*(str(problem) for problem in self.problems), f"{self.wrong}."])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from array import array
 from collections.abc import Sequence
@@ -12,6 +13,15 @@ Vector = tuple[float, ...]
 def rounded(vectors: Sequence[Sequence[float]]) -> tuple[Vector, ...]:
     """Round each number to what a 32-bit float holds."""
     return tuple(tuple(array("f", vector)) for vector in vectors)
+
+
+def has_direction(vector: Vector) -> bool:
+    """Say whether a vector can be compared: as 32-bit floats it is finite, and not all zeros."""
+    try:
+        kept = array("f", vector)
+    except OverflowError:
+        return False
+    return any(kept) and all(map(math.isfinite, kept))
 
 
 def pack(vectors: Sequence[Sequence[float]]) -> bytes:

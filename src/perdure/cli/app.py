@@ -23,6 +23,7 @@ from perdure.cli import (
     show,
     status,
     stop,
+    supervise,
     verify,
 )
 from perdure.cli.help_page import AFTER, BEFORE
@@ -81,6 +82,7 @@ for module in (
     show,
     report,
     export,
+    supervise,
     anchors,
     closure,
     drive,

@@ -75,7 +75,7 @@ def budget_parts(
 
 def _what_follows(budget: Budget, currency: str, spent: int, is_over: bool) -> str:  # noqa: FBT001
     if is_over:
-        return "The run is complete, and spends nothing more."
+        return "The run is complete: what is left is for scores that are given again."
     if budget.money_max is not None and spent >= budget.money_max:
         return f"{show(spent, currency)} are spent already: the run makes no further call."
     return "`perdure run` or `perdure resume` goes on."

@@ -26,8 +26,8 @@ def change_parts(
     if not changes:
         return
     choices = question.choices
-    yield heading(f"{name}: change from first to last wave{_in(question)}", level=3)
-    yield from change_plots(changes, name, choices)
+    yield heading(f"{name}: change from first to last wave{in_points(question)}", level=3)
+    yield from change_plots(changes, name, question)
     places = [
         Place(one.scenario, f"{one.first} to {one.last}", one.between, moved_keys(one))
         for one in changes
@@ -51,9 +51,9 @@ def difference_parts(
     """Draw how the answers in each scenario differ from those in the first of its variant."""
     choices = question.choices
     for reference in dict.fromkeys(one.reference for one in differences):
-        yield heading(f"{name}: difference from {reference}{_in(question)}", level=3)
+        yield heading(f"{name}: difference from {reference}{in_points(question)}", level=3)
         mine = [one for one in differences if one.reference == reference]
-        yield from difference_plots(mine, name, choices)
+        yield from difference_plots(mine, name, question)
         places = [
             Place(one.scenario, str(one.tick), one.between, moved_keys(one))
             for one in mine
@@ -79,7 +79,7 @@ def figure_names(question: QuestionShares) -> dict[str, str]:
     return {**question.choices, **({MEAN: "mean"} if has_mean else {})}
 
 
-def _in(question: QuestionShares) -> str:
+def in_points(question: QuestionShares) -> str:
     """Say in what the changes of a question's figures are."""
     if not question.choices:
         return f", in {question.unit}" if question.unit else ""

@@ -26,6 +26,8 @@ from perdure.study.pricing import price_of
 T = TypeVar("T")
 
 _SPEAKS = ("acp", "lines")
+# How many tokens a reply may have where nobody says.
+REPLY_TOKENS = 4_096
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,7 @@ def asked_of(wishes: Wishes) -> Asked:
     room = _room(wishes, wrong)
     rules = _rules(wishes, wrong)
     servers = _servers(wishes, wrong)
-    _look_at_tools(wishes, servers, wrong)
+    _look_at_tools(wishes, wrong)
     _look_for_keys({"The task": wishes.task, "The goal": wishes.goal, **rules, **servers}, wrong)
     money = wrong.tried(lambda: _money(wishes, model)) if wishes.budget else None
     wrong.told()
@@ -137,10 +139,22 @@ def _mind(wishes: Wishes, wrong: _Wrong) -> ModelSpec | None:
     """Read who answers: a model, or a program that brings its own."""
     if not wishes.program:
         return wrong.tried(lambda: for_speech(wishes.flags))
-    if flags := wishes.flags.flags():
+    beside: dict[str, object] = {
+        **wishes.flags.flags(),
+        "--server": wishes.servers,
+        "--trust": wishes.trusted,
+        "--commands": wishes.commands,
+        "--hand-down": wishes.hands_down,
+        "--tokens": wishes.tokens,
+        "--retries": wishes.retries is not None,
+        "--reply-tokens": wishes.reply_tokens != REPLY_TOKENS,
+        "--window": wishes.window,
+    }
+    if named := [name for name, given in beside.items() if given]:
         wrong.add(
-            f"--program is given, and {', '.join(flags)} too.",
-            remedy="A program brings its own model: leave those out, or leave --program out.",
+            f"--program is given, and {', '.join(named)} too.",
+            remedy="A program brings its own model and its own tools, and nobody here knows what it"
+            " spends: leave those out, or leave --program out.",
         )
     if wishes.speaks not in _SPEAKS:
         wrong.add(f"--speaks {quoted(wishes.speaks)} is not known.", remedy="Write acp or lines.")
@@ -201,13 +215,8 @@ def _servers(wishes: Wishes, wrong: _Wrong) -> dict[str, str]:
     return named
 
 
-def _look_at_tools(wishes: Wishes, servers: dict[str, str], wrong: _Wrong) -> None:
+def _look_at_tools(wishes: Wishes, wrong: _Wrong) -> None:
     """Look for tools that contradict each other, or that cannot be here."""
-    if wishes.program and (wishes.commands or servers or wishes.hands_down):
-        wrong.add(
-            "--program is given, and tools too.",
-            remedy="A program brings its own: leave --commands, --server and --hand-down out.",
-        )
     if wishes.commands and wishes.read_only:
         wrong.add("--commands is given, and --read-only too.", remedy="A command may write.")
     if wishes.unsandboxed and not (wishes.commands or wishes.program):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from perdure.analysis.address import address
 from perdure.analysis.document import Block
 from perdure.cli.tables import fits, paragraph, table
 
@@ -36,5 +37,5 @@ def by_scenario(
             [cells for cells, _ in own],
             left=left - 1,
             figures=[figure for _, figure in own] if figures else (),
-            behind=behind.replace("SCENARIO", scenario),
+            behind=behind.replace("SCENARIO", address(scenario)),
         )

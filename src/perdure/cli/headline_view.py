@@ -127,7 +127,11 @@ def _predicted(
         for share in overall.predicted
         if share.choice in named
     )
-    line = f"{where}: {shares}"
+    known = overall.personas - overall.real_unknown
+    line = (
+        f"{where}: {shares}, of {plural(overall.answers.scored, 'scored answer')} and "
+        f"{plural(known, 'real value')}"
+    )
     if not overall.fit.compared:
         return f"{line}; no answer has a real value to be compared with."
     right = f"{percent(overall.fit.accuracy)} of {plural(overall.fit.compared, 'answer')} right"

@@ -28,6 +28,7 @@ The normal sequence:
   perdure replay runs/first                   does the code still do the same?
   perdure show   runs/first calm@1:42         one turn, as it was and why
   perdure score  runs/first --list            scores given afterwards
+  perdure supervise study.yaml --out runs/it  all of it for days, unattended
 
 Every command takes --json: one JSON document on standard output and nothing
 else, errors included. `perdure COMMAND --help` has a command's options and an

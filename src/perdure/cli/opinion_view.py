@@ -82,8 +82,8 @@ def _polarization(report: Report) -> Iterator[Block]:
     at = [
         address("polarization", one.about, one.name, one.scenario, one.at[-1].tick) for one in shown
     ]
-    about = "|".join(dict.fromkeys(one.about for one in shown))
-    behind = f"polarization/{about}/OVER/SCENARIO/TICK"
+    about = dict.fromkeys(one.about for one in shown)
+    behind = " or ".join(f"polarization/{one}/OVER/SCENARIO/TICK" for one in about)
     yield from by_scenario(columns, rows, left=2, figures=at, behind=behind)
     yield paragraph(report.notes["polarization"], style="dim")
 

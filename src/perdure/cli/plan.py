@@ -47,7 +47,9 @@ by the world's id, DIR/worlds/WORLD.db. Nothing in it is read; `perdure status` 
 how far a run is. Long lists are cut in the middle: --json has all of them.
 
 --try makes the calls of one tick of one world, pays for them, and works out the
-rest from what they took. It keeps to the study's budget, and keeps no record.
+rest from what they took. It keeps to the study's budget, and keeps no record. If its
+personas have tools outside their world, it is refused without --outside: what they do
+there would really be done.
 
 \b
 Example:
@@ -62,6 +64,12 @@ Out = Annotated[
 ]
 Try = Annotated[
     bool, typer.Option("--try", help="Make one tick of one world, and work out the rest from it.")
+]
+Outside = Annotated[
+    bool,
+    typer.Option(
+        "--outside", help="With --try: let personas use their tools outside the world in earnest."
+    ),
 ]
 
 
@@ -86,6 +94,7 @@ def plan(
     allow_dear_calls: DearCalls = False,
     out: Out = None,
     try_one: Try = False,
+    outside: Outside = False,
     json: Json = False,
 ) -> int:
     """Show what a study would take; the exit status is that of a `perdure run` that is refused.
@@ -129,7 +138,14 @@ def plan(
     if try_one:
         if problems:
             raise InvalidStudyError(problems)
-        trial = _try(study, loaded, asked, overrides, allow_dear_calls=allow_dear_calls)
+        trial = _try(
+            study,
+            loaded,
+            asked,
+            overrides,
+            allow_dear_calls=allow_dear_calls,
+            acts_outside=outside,
+        )
     cells = expand(asked.study, loaded.population)
     found = forecast(
         asked.study,
@@ -217,6 +233,7 @@ def _try(
     overrides: Overrides,
     *,
     allow_dear_calls: bool,
+    acts_outside: bool,
 ) -> Trial:
     from perdure.cli.progress import watching  # noqa: PLC0415 - heavy
     from perdure.runner.config import RunConfig  # noqa: PLC0415 - heavy
@@ -236,4 +253,4 @@ def _try(
         watching(quiet=False, title=asked.study.name) as observer,
         redirect_stdout(sys.stderr),
     ):
-        return try_out(config, observer=observer)
+        return try_out(config, observer=observer, acts_outside=acts_outside)

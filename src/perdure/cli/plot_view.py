@@ -23,7 +23,7 @@ from perdure.cli.figures import percent, points, signed
 SCENARIOS_MAX = 6
 CHOICES_MAX = 4
 _ROWS_MAX = 16
-_TWO = 2
+_LINE_MIN = 2  # ticks that a line joins
 
 _Write = Callable[[float | None], str]
 
@@ -38,11 +38,11 @@ def share_plots(
     """Draw the shares of a question over its waves, or over its other ticks."""
     rows = [row for row in question.ticks if row.wave is wave]
     scenarios = list(dict.fromkeys(row.scenario for row in rows))
-    if len({row.tick for row in rows}) < _TWO or len(scenarios) > SCENARIOS_MAX:
+    if len({row.tick for row in rows}) < _LINE_MIN or len(scenarios) > SCENARIOS_MAX:
         return
     if not question.choices:
         return
-    chosen = _chosen(question.choices, rows)
+    chosen = _chosen(question, rows)
     real = {one.choice: one.share for one in predictions[0].overall.real} if predictions else {}
     panels = [
         Panel(
@@ -65,7 +65,7 @@ def share_plots(
         kind=PlotKind.LINES,
         title=f"{name}: shares by tick",
         panels=tuple(panels),
-        note=_note(question.choices, chosen, [row.between for row in rows]),
+        note=_note([row.between for row in rows], _left_out(question, chosen)),
     )
 
 
@@ -76,7 +76,7 @@ def claim_plots(question: QuestionShares, claims: Sequence[ClaimShares]) -> Iter
         return
     if not question.choices:
         return
-    chosen = _chosen(question.choices, claims)[:1]
+    chosen = _chosen(question, claims)[:1]
     label = question.choices[chosen[0]]
     panels = [
         Panel(
@@ -98,26 +98,24 @@ def claim_plots(question: QuestionShares, claims: Sequence[ClaimShares]) -> Iter
         kind=PlotKind.BARS,
         title=f"{question.id}: share of {label} by claim shown",
         panels=tuple(panels),
-        note=_note(question.choices, chosen, [one.between for one in claims]),
+        note=_note([one.between for one in claims], _left_out(question, chosen)),
     )
 
 
-def change_plots(
-    changes: Sequence[Change], name: str, choices: Mapping[str, str]
-) -> Iterator[Plot]:
+def change_plots(changes: Sequence[Change], name: str, question: QuestionShares) -> Iterator[Plot]:
     """Draw how far the shares of each scenario moved from its first wave to its last."""
     rows = [(one.scenario, one) for one in changes]
-    yield from _moved(rows, f"{name}: change from first to last wave", choices)
+    yield from _moved(rows, f"{name}: change from first to last wave", question)
 
 
 def difference_plots(
-    differences: Sequence[Difference], name: str, choices: Mapping[str, str]
+    differences: Sequence[Difference], name: str, question: QuestionShares
 ) -> Iterator[Plot]:
     """Draw how far the shares of scenarios are from those of one of them."""
     if not differences:
         return
     rows = [(f"{one.scenario}, tick {one.tick}", one) for one in differences]
-    yield from _moved(rows, f"{name}: difference from {differences[0].reference}", choices)
+    yield from _moved(rows, f"{name}: difference from {differences[0].reference}", question)
 
 
 def group_figure(prediction: Prediction, group: GroupFit, by: str, *choice: str) -> str:
@@ -127,7 +125,7 @@ def group_figure(prediction: Prediction, group: GroupFit, by: str, *choice: str)
 
 
 def group_plots(
-    prediction: Prediction, name: str, choices: Mapping[str, str], by: str
+    prediction: Prediction, name: str, question: QuestionShares, by: str
 ) -> Iterator[Plot]:
     """Draw what was predicted for each group of people beside what is real.
 
@@ -137,10 +135,10 @@ def group_plots(
     groups.extend((group.label, group) for group in prediction.groups)
     if len(groups) > _ROWS_MAX:
         return
-    chosen = _most(choices, {one.choice: one.count for one in prediction.overall.real})
+    chosen = _most(question, {one.choice: one.count for one in prediction.overall.real})
     panels = [
         Panel(
-            title=choices[choice],
+            title=question.choices[choice],
             series=(
                 Series(
                     name="",
@@ -157,25 +155,25 @@ def group_plots(
         kind=PlotKind.DOTS,
         title=f"{name}: predicted and real, {prediction.scenario}, tick {prediction.tick}",
         panels=tuple(panels),
-        note=_left_out(choices, chosen),
+        note=_left_out(question, chosen),
     )
 
 
 def _moved(
-    rows: Sequence[tuple[str, Change | Difference]], title: str, choices: Mapping[str, str]
+    rows: Sequence[tuple[str, Change | Difference]], title: str, question: QuestionShares
 ) -> Iterator[Plot]:
     measured = [
         (label, moved)
         for label, moved in rows
         if any(one.seeds for one in moved.between.spreads.values())
     ]
-    if not choices or not measured or len(measured) > _ROWS_MAX:
+    if not question.choices or not measured or len(measured) > _ROWS_MAX:
         return
     yield from _moved_means(measured, title)
-    chosen = _most(choices, _reach(choices, measured))
+    chosen = _most(question, _reach(question.choices, measured))
     panels = [
         Panel(
-            title=choices[choice],
+            title=question.choices[choice],
             series=(
                 Series(
                     name="",
@@ -190,7 +188,7 @@ def _moved(
         title=f"{title}, in percentage points",
         panels=tuple(panels),
         unit="points",
-        note=_note(choices, chosen, [moved.between for _, moved in measured]),
+        note=_note([moved.between for _, moved in measured], _left_out(question, chosen)),
     )
 
 
@@ -205,7 +203,7 @@ def _moved_means(rows: Sequence[tuple[str, Change | Difference]], title: str) ->
         title=f"{title}, in points of the scale",
         panels=(Panel(title="mean", series=(Series(name="", marks=marks),)),),
         unit="",
-        note=_note({}, (), [one.between for one in found]),
+        note=_note([one.between for one in found]),
     )
 
 
@@ -219,39 +217,37 @@ def _reach(
 
 
 def _chosen(
-    choices: Mapping[str, str], rows: Sequence[TickShares] | Sequence[ClaimShares]
+    question: QuestionShares, rows: Sequence[TickShares] | Sequence[ClaimShares]
 ) -> list[str]:
-    counts: dict[str, float] = dict.fromkeys(choices, 0)
+    counts: dict[str, float] = dict.fromkeys(question.choices, 0)
     for row in rows:
         for share in row.shares:
             counts[share.choice] += share.count
-    return _most(choices, counts)
+    return _most(question, counts)
 
 
-def _most(choices: Mapping[str, str], weight: Mapping[str, float]) -> list[str]:
-    """Choose what is drawn, in its order: the first of two, for the other mirrors it."""
-    if len(choices) <= _TWO:
-        return list(choices)[:1]
+def _most(question: QuestionShares, weight: Mapping[str, float]) -> list[str]:
+    """Choose what is drawn, in its order; what only mirrors another choice is not."""
+    choices = [choice for choice in question.choices if choice != question.mirrored]
     ranked = sorted(choices, key=lambda choice: -weight.get(choice, 0))[:CHOICES_MAX]
     return [choice for choice in choices if choice in ranked]
 
 
-def _note(choices: Mapping[str, str], chosen: Sequence[str], found: Sequence[Between]) -> str:
+def _note(found: Sequence[Between], left_out: str = "") -> str:
     spreads = [one for over in found for one in over.spreads.values()]
     parts = []
     if any(one.seeds > 1 for one in spreads):
         parts.append("Means over seeds; small dots: each seed.")
     if any(one.low is not None for one in spreads):
         parts.append("Whiskers: 95 % interval of the mean.")
-    return " ".join([*parts, *filter(None, [_left_out(choices, chosen)])])
+    return " ".join([*parts, left_out]).strip()
 
 
-def _left_out(choices: Mapping[str, str], chosen: Sequence[str]) -> str:
-    if len(choices) == _TWO:
-        other = next(label for choice, label in choices.items() if choice not in chosen)
-        return f"The other choice mirrors it: {other}."
-    if left := len(choices) - len(chosen):
-        return f"{left} of {len(choices)} choices are in the tables alone."
+def _left_out(question: QuestionShares, chosen: Sequence[str]) -> str:
+    if question.mirrored:
+        return f"The other choice mirrors it: {question.choices[question.mirrored]}."
+    if left := len(question.choices) - len(chosen):
+        return f"{left} of {len(question.choices)} choices are in the tables alone."
     return ""
 
 

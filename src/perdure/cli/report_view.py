@@ -136,7 +136,10 @@ def _outcome(report: Report, outcome: Outcome) -> Iterator[Block]:
     yield heading(f"Held-out outcome: {outcome.name}")
     yield paragraph(outcome.question, indent=2)
     known = f"Known for {count(outcome.known)} of {count(outcome.personas)} personas."
-    beside = "beside each stands the real one"
+    beside = (
+        "beside each stands the real one, of all whose real value is known, scored or not. "
+        "Accuracy and Brier score are of those who have both"
+    )
     if outcome.withheld:
         known = "The real values were left out of this export; --with-held-out writes them too."
         beside = "there is no real one to stand beside them"
@@ -202,7 +205,8 @@ def _prediction(prediction: Prediction, outcome: Outcome, report: Report) -> Ite
         denominators(prediction.overall.answers, len(prediction.seeds)),
         indent=2,
     )
-    yield from group_plots(prediction, outcome.name, outcome.choices, report.grouped_by)
+    asked = next(one for one in report.questions if one.id == outcome.question_id)
+    yield from group_plots(prediction, outcome.name, asked, report.grouped_by)
     yield _shares(prediction, outcome, report)
     yield paragraph("")
     yield _yardsticks(prediction, outcome, report.grouped_by_label)

@@ -147,7 +147,8 @@ def _checked(file: Path, spec: ModelSpec | None, folder: Path) -> Anchors:
     problems = anchor_problems(anchors.construct, anchors, receipt, pin, command)
     if problems:
         raise InvalidStudyError(
-            [Problem(file=str(file), line=0, wrong=wrong, remedy=how) for wrong, how in problems]
+            [Problem(file=str(file), line=0, wrong=wrong, remedy=how) for wrong, how in problems],
+            within="the anchors",
         )
     return anchors
 

@@ -69,7 +69,7 @@ def show(
     Of a turn, the exit status says whether its prompt follows from the record.
 
     Raises:
-        UsageError: the folder holds no run, or the run has no such event or figure.
+        UsageError: the folder holds no run, or the run has no such event, figure or scores.
         DamagedRecordError: what would be shown is not what was written.
 
     """
@@ -77,21 +77,24 @@ def show(
     from perdure.cli.output import show as draw  # noqa: PLC0415 - heavy
     from perdure.cli.output import write_json  # noqa: PLC0415 - heavy
     from perdure.cli.record import opened  # noqa: PLC0415 - heavy
+    from perdure.cli.report import scores_of  # noqa: PLC0415 - heavy
     from perdure.cli.show_figure import show_figure  # noqa: PLC0415 - heavy
     from perdure.cli.show_view import shown_parts  # noqa: PLC0415 - heavy
-    from perdure.cli.shown import look  # noqa: PLC0415 - heavy
+    from perdure.cli.shown import look, scored_again  # noqa: PLC0415 - heavy
 
     if is_address(event):
         show_figure(folder, event, beside=beside, every=every, scores=scores, as_json=json)
         return EXIT_DONE
-    if every or scores or beside is not None:
+    if every or beside is not None:
         raise UsageError(
-            "`--all`, `--scores` and `--beside` are for the address of a figure.",
+            "`--all` and `--beside` are for the address of a figure.",
             where="ID",
             remedy="Drop them to see one event.",
         )
     with opened(folder) as record:
         found = look(record, event)
+        if scores:
+            found = scored_again(found, folder, scores_of(folder, scores))
     if json:
         write_json(found)
     else:

@@ -51,6 +51,7 @@ def _turn(shown: Shown, turn: WholeTurn) -> Parts:
     yield from _seen(turn)
     yield from _remembered(shown)
     yield from _asked(shown, turn)
+    yield from _used(turn)
     yield from _answered(turn)
     yield from _did(turn)
     yield from _scored(turn)
@@ -196,6 +197,25 @@ def _prompt(messages: Iterable[Sent | Message]) -> Parts:
             yield folded(f"calls {call.name} ({call.id}): {call.arguments}", indent=4)
 
 
+def _used(turn: WholeTurn) -> Parts:
+    if turn.ended is None:
+        return
+    yield _heading("Used tools" if turn.tools else "Used no tool")
+    taken = list(turn.did)
+    for used in turn.tools:
+        call, status = used.call, used.status.value if used.status is not None else "no result"
+        kind = used.effect.value if used.effect is not None else "no such tool"
+        counts = ", which took effect in the world" if call in taken else ""
+        if counts:
+            taken.remove(call)
+        yield folded(f"{call.name} ({kind}, {call.id}): {status}{counts} ({used.event})", indent=2)
+        yield folded(f"with {call.arguments}", indent=4)
+        yield folded(used.text or "(nothing)", indent=4)
+        if used.dropped:
+            yield folded(f"{plural(used.dropped, 'byte')} of it were cut away.", indent=4)
+    yield folded(f"Its drive ended: {turn.ended.value.replace('_', ' ')}.", indent=2)
+
+
 def _answered(turn: WholeTurn) -> Parts:
     for number, broken in enumerate(turn.violations, start=1):
         yield _heading(f"Answer {number}, refused: {broken.rule.value.replace('_', ' ')}")
@@ -232,8 +252,9 @@ def _did(turn: WholeTurn) -> Parts:
 
 
 def _scored(turn: WholeTurn) -> Parts:
-    yield _heading("Scored")
     score = turn.score
+    again = f", after the run: scores {score.scores}" if score and score.scores else ""
+    yield _heading(f"Scored{again}")
     if score is None:
         yield folded("There is no score.", indent=2)
     elif score.unscorable is not None:

@@ -5,11 +5,15 @@ Everything is read from the record; no code of the study's own is loaded.
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import msgspec
+
 from perdure.agent import Refused
 from perdure.analysis.calendars import stamp
 from perdure.analysis.links import Links, links_of
 from perdure.analysis.place import place_of
-from perdure.analysis.turn import Remembered, WholeTurn
+from perdure.analysis.turn import Judged, Remembered, WholeTurn
 from perdure.analysis.whole_turn import event_id, gather, remembered
 from perdure.base.errors import DamagedRecordError, UsageError
 from perdure.records.calendar import Calendar
@@ -24,6 +28,7 @@ from perdure.runner.reassembly import Assembled, Standing, assemble, header_at
 from perdure.trace.lookup import Lookup
 from perdure.trace.reader import RunReader
 from perdure.trace.rules import cited
+from perdure.trace.scores import Scores, answers_of
 
 
 class Shown(Record):
@@ -75,6 +80,38 @@ def look(reader: RunReader, name: str) -> Shown:
     if seq > lookup.head.seq:
         raise _no_such(lookup, seq)
     return _shown(reader, lookup, world, lookup.event(seq))
+
+
+def scored_again(shown: Shown, folder: Path, scores: Scores) -> Shown:
+    """Show an answer with the score that it was given after the run, in the place of the record's.
+
+    Raises:
+        UsageError: the event belongs to no answer that was scored then.
+        DamagedRecordError: the scores are not what was written.
+
+    """
+    asked, turn = scores.rescoring, shown.turn
+    event = turn.event if turn is not None else ""
+    for answer in answers_of(folder, asked.id):
+        if turn is not None and f"{answer.world}:{answer.seq}" == event:
+            labels = [asked.points[point] for point in asked.anchors.points]
+            score = Judged(
+                event=event,
+                question=asked.question,
+                choice="",
+                label="",
+                unscorable=answer.unscorable,
+                masses=tuple(zip(labels, answer.masses, strict=False)),
+                similarities=answer.similarities,
+                scores=asked.id,
+            )
+            turn = msgspec.structs.replace(turn, score=score)
+            return msgspec.structs.replace(shown, turn=turn)
+    raise UsageError(
+        f"The scores {asked.id} have none of this event: they are of answers to {asked.question}.",
+        where="ID",
+        remedy="Drop `--scores`, or name such an answer.",
+    )
 
 
 def _shown(reader: RunReader, lookup: Lookup, world: WorldEntry, event: Event) -> Shown:

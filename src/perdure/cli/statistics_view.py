@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate
 
 from perdure.analysis.address import address
 from perdure.analysis.beside import Beside
@@ -12,8 +13,10 @@ from perdure.analysis.figures import MEAN
 from perdure.analysis.interval import Interval
 from perdure.analysis.over_personas import PersonaFigures
 from perdure.analysis.prediction import Fit, Prediction
+from perdure.analysis.questions import QuestionShares
 from perdure.analysis.report import Outcome, Report
 from perdure.analysis.weighting import Weighting
+from perdure.cli.change_view import in_points
 from perdure.cli.figures import (
     LEVELS,
     MOVES,
@@ -26,6 +29,7 @@ from perdure.cli.figures import (
     score,
 )
 from perdure.cli.grouped_table import by_scenario
+from perdure.cli.spread_view import in_percent
 from perdure.cli.tables import heading, paragraph, table
 
 _ROWS_MAX = 60
@@ -39,61 +43,69 @@ def telling_parts(report: Report) -> Iterator[Block]:
 
 def statistics_parts(report: Report) -> Iterator[Block]:
     """Draw the intervals over personas, the calibration, and the run beside this one."""
-    labels = {one.id: one.choices for one in report.questions}
-    yield from _over_personas(report, labels)
+    yield from _over_personas(report)
     if report.outcome is not None:
         last = {one.scenario: one for one in report.predictions}
         for prediction in last.values():
             if not prediction.same_as:
                 yield from _calibration(prediction, report.outcome, report.grouped_by)
+        if len(last) < len(report.predictions):
+            yield paragraph("Calibration and log loss of earlier waves: --json.", indent=2)
     if report.beside is not None:
         yield from _beside(report.beside, report.run_id)
     if report.telling.compared and not report.telling.sentence:
         yield paragraph(f"\n{report.notes['telling']}", style="dim")
 
 
-def _over_personas(report: Report, labels: Mapping[str, Mapping[str, str]]) -> Iterator[Block]:
-    rows = [
-        row
-        for one in report.over_personas
-        for row in _rows(one, labels.get(one.question, {}), weighted=report.weighting.applied)
-    ]
-    if not rows:
+def _over_personas(report: Report) -> Iterator[Block]:
+    if not any(one.figures for one in report.over_personas):
         return
-    yield heading("Over personas: shares and differences at waves, in percent")
-    more = ["by weight", "95 % interval"] if report.weighting.applied else []
-    columns = ["scenario", "tick", "figure", "people", "share", "95 % interval", *more]
-    at = [
-        address("personas", one.question, one.scenario, one.tick, key, **against)
-        for one in report.over_personas
-        for against in [{"against": one.reference} if one.reference else {}]
-        for key in ("mean" if name == MEAN else name for name in one.figures)
-    ]
-    asked = list(dict.fromkeys(one.question for one in report.over_personas))
-    about = address(asked[0]) if len(asked) == 1 else "QUESTION"
-    yield from by_scenario(
-        columns,
-        rows[:_ROWS_MAX],
-        left=3,
-        figures=at[:_ROWS_MAX],
-        behind=f"personas/{about}/SCENARIO/TICK",
-    )
-    if len(rows) > _ROWS_MAX:
-        yield paragraph(f"With --json: {count(len(rows) - _ROWS_MAX)} more rows.", indent=2)
+    yield heading("Over personas: shares and differences at waves")
+    for question in report.questions:
+        mine = [one for one in report.over_personas if one.question == question.id and one.figures]
+        for reference in dict.fromkeys(one.reference for one in mine):
+            what = f", difference from {reference}{in_points(question)}" if reference else ""
+            said = what or in_percent(question)
+            yield heading(f"{question.id}: over personas{said}", level=3)
+            found = [one for one in mine if one.reference == reference]
+            yield from _persona_table(found, question, weighted=report.weighting.applied)
     yield paragraph(_weighting(report.weighting), indent=2)
     yield paragraph(report.notes["over_personas"], style="dim")
+
+
+def _persona_table(
+    found: Sequence[PersonaFigures], question: QuestionShares, *, weighted: bool
+) -> Iterator[Block]:
+    """Draw figures of one question that are against one scenario, or none: whole waves of them."""
+    sizes = accumulate(len(one.figures) for one in found)
+    drawn = found[: max(1, sum(size <= _ROWS_MAX for size in sizes))]
+    against = {"against": found[0].reference} if found[0].reference else {}
+    more = ["by weight", "95 % interval"] if weighted else []
+    behind = address("personas", question.id, "SCENARIO", "TICK", **against)
+    yield from by_scenario(
+        ["scenario", "tick", "figure", "people", "value", "95 % interval", *more],
+        [row for one in drawn for row in _rows(one, question.choices, weighted=weighted)],
+        left=3,
+        figures=[
+            address("personas", question.id, one.scenario, one.tick, key, **against)
+            for one in drawn
+            for key in ("mean" if name == MEAN else name for name in one.figures)
+        ],
+        behind=f"'{behind}'" if against else behind,
+    )
+    if left := sum(len(one.figures) for one in found[len(drawn) :]):
+        yield paragraph(f"With --json: {plural(left, 'more row')} of {question.id}.", indent=2)
 
 
 def _rows(
     one: PersonaFigures, labels: Mapping[str, str], *, weighted: bool
 ) -> Iterator[Sequence[str]]:
-    name = f"{one.scenario} - {one.reference}" if one.reference else one.scenario
     for choice, found in one.figures.items():
         heavy = one.weighted.figures[choice] if one.weighted else Interval(value=None)
         write = (MOVES if one.reference else LEVELS).of(choice)
         more = [write(heavy.value), _bounds(heavy, write)] if weighted else []
         yield [
-            name,
+            one.scenario,
             str(one.tick),
             figure_name(choice, labels),
             count(one.personas),

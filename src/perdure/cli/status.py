@@ -24,6 +24,9 @@ _URGENCY = ("failed", "partial", "not_started", "completed")
 HELP = """\
 Show how far a run is: its state, its worlds, what it spent.
 
+Where a supervisor looks after it, or did, its state comes first; DIR may also be a
+supervisor's own folder.
+
 A run that no process holds is never shown as running: if it neither ended nor
 paused by itself, it is interrupted. Reading a live run does not disturb it. Of the
 folder of a drive it shows what the agent does, and how full its window is.
@@ -43,7 +46,7 @@ def status(folder: RunFolder, *, json: Json = False) -> int:
     """Show how far a run is.
 
     Raises:
-        UsageError: the folder holds no run.
+        UsageError: the folder holds no run, and no supervisor has been there.
         DamagedRecordError: its registry cannot be read.
 
     """
@@ -51,8 +54,17 @@ def status(folder: RunFolder, *, json: Json = False) -> int:
         from perdure.cli.drive_standing import show_standing  # noqa: PLC0415 - heavy
 
         return show_standing(folder, json=json)
-    from perdure.analysis.standing import standing  # noqa: PLC0415 - heavy
     from perdure.cli.output import as_tree, show, write_json  # noqa: PLC0415 - heavy
+    from perdure.cli.supervise_view import seen_in, supervisor_parts  # noqa: PLC0415 - heavy
+
+    supervisor = seen_in(folder)
+    if supervisor is not None and not (folder / "run.db").exists():
+        if json:
+            write_json({"supervisor": as_tree(supervisor)})
+        else:
+            show(*supervisor_parts(supervisor, str(folder)))
+        return EXIT_DONE
+    from perdure.analysis.standing import standing  # noqa: PLC0415 - heavy
     from perdure.cli.record import opened  # noqa: PLC0415 - heavy
     from perdure.runner.meter import latest  # noqa: PLC0415 - heavy
     from perdure.trace.lock import is_held  # noqa: PLC0415 - heavy
@@ -70,8 +82,16 @@ def status(folder: RunFolder, *, json: Json = False) -> int:
         )
     progress = latest(folder) if held else None
     if json:
-        write_json({**as_tree(found), "progress": as_tree(progress)})
+        write_json(
+            {
+                **as_tree(found),
+                "progress": as_tree(progress),
+                "supervisor": as_tree(supervisor),
+            }
+        )
     else:
+        if supervisor is not None:
+            show(*supervisor_parts(supervisor, str(folder)))
         show(*_parts(found, str(folder), progress))
     return EXIT_DONE
 

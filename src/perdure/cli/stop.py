@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import typer
 
-from perdure.base.errors import EXIT_DONE
+from perdure.base.errors import EXIT_DONE, StorageError
 from perdure.cli.arguments import Json, RunFolder
 from perdure.cli.command import PlainCommand
 from perdure.cli.drive_folder import holds_drive
@@ -15,6 +17,8 @@ Ask a live run to finish its open ticks and pause.
 The run ends with exit code 75 and can be continued. This command does not wait for
 it: `perdure status` shows when it has paused. A run that nobody works on is left
 alone. A drive ends at its next safe point, and can be continued from its handoff.
+A supervisor, if there is one, is asked to end as well; DIR may also be a supervisor's
+own folder, for a run of another program.
 
 \b
 Example:
@@ -37,15 +41,18 @@ def stop(folder: RunFolder, *, json: Json = False) -> int:
     """
     from perdure.cli.output import write_json, write_out  # noqa: PLC0415 - heavy
     from perdure.cli.record import require_run  # noqa: PLC0415 - heavy
+    from perdure.supervise.book import folder_of  # noqa: PLC0415 - heavy
     from perdure.trace.lock import is_held  # noqa: PLC0415 - heavy
     from perdure.trace.stop_request import ask_to_stop  # noqa: PLC0415 - heavy
 
     is_drive = holds_drive(folder)
-    if not is_drive:
-        require_run(folder)
-    asked = is_held(folder)
-    if asked:
-        ask_to_stop(folder)
+    asked = _ask_the_supervisor(folder)
+    if is_drive or (folder / "run.db").exists() or folder_of(folder) is None:
+        if not is_drive:
+            require_run(folder)
+        if is_held(folder):
+            ask_to_stop(folder)
+            asked = True
     if json:
         write_json({"asked": asked})
     elif not asked:
@@ -56,3 +63,19 @@ def stop(folder: RunFolder, *, json: Json = False) -> int:
     else:
         write_out("The run was asked to stop. It finishes its open ticks first.\n")
     return EXIT_DONE
+
+
+def _ask_the_supervisor(folder: Path) -> bool:
+    """Ask the supervisor of a folder to end; say whether there is one at work."""
+    from perdure.supervise.book import ask_to_stop, folder_of, is_supervised  # noqa: PLC0415 - heavy
+
+    place = folder_of(folder)
+    if place is None or not is_supervised(place):
+        return False
+    try:
+        ask_to_stop(place)
+    except OSError as error:
+        raise StorageError(
+            f"The request cannot be written ({error.strerror or error}).", where=str(place)
+        ) from error
+    return True

@@ -2,7 +2,7 @@
 
 The probability of a choice is that of its letter among the likeliest first tokens, in whatever
 spelling, divided by that of all letters together. Where the letters have less than half of the
-probability the answer is no letter, and has no score.
+probability the answer is no letter, and has no score. What comes to more than 1 are no chances.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from perdure.records.request import FirstToken
 from perdure.records.scenario import LETTERS, Question
 
 LEAST_ON_LETTERS = 0.5
+_MOST = 1.001  # what the chances of all tokens come to at most, but for their rounding
 _DECIMALS = 12
 _AROUND = " \t\r\n.,:;()[]*_\"'`▁Ġ"
 
@@ -26,7 +27,8 @@ def score_chances(
 
     `asked` has the choices as they were lettered; masses are in the `order` of their ids.
     """
-    if not first_tokens:
+    told = math.fsum(math.exp(one.logprob) for one in first_tokens)
+    if not first_tokens or told > _MOST:
         return Scored(unscorable=UnscorableCause.NO_LOGPROBS)
     named = {letter: one.id for letter, one in zip(LETTERS, asked.choices, strict=False)}
     chances: dict[str, list[float]] = {name: [] for name in order}

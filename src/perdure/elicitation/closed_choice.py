@@ -21,6 +21,7 @@ from functools import lru_cache
 
 from perdure.elicitation import vocabulary as words
 from perdure.elicitation.echo import folded_answer
+from perdure.elicitation.fold import fold
 from perdure.elicitation.mentions import Names, names_of
 from perdure.elicitation.reading import ANSWERS, Finding, Standing, plain, read
 from perdure.records.outcome import Scored, UnscorableCause
@@ -46,6 +47,9 @@ def _score(answer: str, question: Question) -> Scored:
     names = names_of(question.choices)
     text = plain(names.mark(folded))
     findings = [_opposed(finding, text, names) for finding in read(text, names)]
+    asked = frozenset(words.WORD.findall(fold(question.text)))
+    if any(_is_contradicted(finding, text, names, asked) for finding in findings):
+        return Scored(unscorable=UnscorableCause.NO_CHOICE)
     verdict = _verdict(findings, text, len(names.ids))
     return verdict if isinstance(verdict, Scored) else Scored(choice=names.ids[verdict])
 
@@ -69,10 +73,24 @@ def _opposed(finding: Finding, text: str, names: Names) -> Finding:
     return finding._replace(choice=choice, standing=standing)
 
 
+def _is_contradicted(finding: Finding, text: str, names: Names, asked: frozenset[str]) -> bool:
+    """Say whether a yes or no goes on with the other: "Yes, I would not", where that was asked."""
+    if finding.standing not in ANSWERS or finding.choice not in names.yes | names.negations:
+        return False
+    goes_on = words.I_WOULD.match(text, finding.place + 1)
+    if goes_on is None:
+        return False
+    denied = goes_on["not"] is not None
+    if goes_on["verb"] is None or goes_on["verb"] in asked:
+        return denied is (finding.choice in names.yes)
+    return False
+
+
 def _verdict(findings: list[Finding], text: str, choices: int) -> int | Scored:
     """Decide by the module's rule: the number of a choice, or a score without one."""
     decided = _choices(findings, *ANSWERS)
-    if len(decided) > 1 or (decided and _choices(findings, Standing.HEADING) - decided):
+    headed = _choices(findings, Standing.HEADING) - decided
+    if len(decided) > 1 or (decided and (headed or _is_exchanged(findings, text))):
         return _SEVERAL
     denied = _choices(findings, Standing.DENIED)
     undecided = words.UNDECIDED.search(text) is not None
@@ -96,6 +114,15 @@ def _open(*, undecided: bool) -> Scored:
 
 def _choices(findings: list[Finding], *standings: Standing) -> set[int]:
     return {finding.choice for finding in findings if finding.standing in standings}
+
+
+def _is_exchanged(findings: list[Finding], text: str) -> bool:
+    """Say whether a second thought names another choice after the one that is decided for."""
+    decided = next(finding for finding in findings if finding.standing in ANSWERS)
+    thoughts = words.SECOND_THOUGHT.finditer(text, decided.place + 1)
+    named = (words.SOON_NAMED.match(text, thought.end()) for thought in thoughts)
+    own = text[decided.place]
+    return any(match is not None and match.group(1) != own for match in named)
 
 
 def _holds(findings: list[Finding], text: str) -> bool:

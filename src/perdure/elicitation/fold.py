@@ -17,9 +17,10 @@ _TO_SPACE = re.compile('[*_`#~|<>\\[\\]{}"\u201c\u201d\u201e\u00ab\u00bb\U000f00
 _ESCAPE = re.compile(
     "\x1b\\[[0-?]*[ -/]*[@-~]|\x1b\\][^\x07\x1b\n]*\x07?|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
 )
-# Quoted speech: three words or more. A shorter quotation is a name.
+# Quoted speech: three words or more. A shorter quotation is a name; after the key or the value of a
+# tree there is none.
 _QUOTED = re.compile(
-    '["\u201c\u201d\u201e\u00ab]\\s*(?:[^\\s"\u201c\u201d\u00bb]+\\s+){2,}[^"\u201c\u201d\u00bb]*(?:["\u201c\u201d\u00bb]|\\Z)'
+    '["\u201c\u201d\u201e\u00ab](?!\\s*[:,\\]}])\\s*(?:[^\\s"\u201c\u201d\u00bb]+\\s+){2,}[^"\u201c\u201d\u00bb]*(?:["\u201c\u201d\u00bb]|\\Z)'
 )
 _HIDDEN = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
 _APOSTROPHES = re.compile("[\u2018\u2019\u02bc\u00b4\u2032]")

@@ -20,6 +20,7 @@ _OPPOSITE_PREFIXES = ("dis", "un", "not ", "do not ", "don't ")
 
 # A name that is also a word of negation is one only where it stands by itself.
 _NEGATION_NAMES = frozenset({"no", "not", "none", "never", "nope"})
+_CHANCE = re.compile(r"likely|probabl|possibl|certain")
 _STANDS_ALONE = r"(?=[ ]*(?:$|[.,!;:)\n]|(?:i|it|we|they|this|that|he|she)\b))"
 
 
@@ -42,6 +43,13 @@ class Names:
         self.persons = {number[choice.id] for choice in choices if _is_person(choice)}
         self.negations = {
             place for name in _NEGATION_NAMES for place in self._numbers.get(name, set())
+        }
+        self.yes = set(self._numbers.get("yes", ()))
+        self.chances = {
+            place
+            for name, every in self._numbers.items()
+            if _CHANCE.search(name)
+            for place in every
         }
         self._pattern = self._compile()
 

@@ -1,113 +1,96 @@
 """Reading the one number of a folded answer, in the unit that its question asks for. Pure.
 
-Digits and English number words are read ("1,200", "twenty-five", "2.5k", "3 million"). Of several
-numbers, the one in the question's unit counts if it is the only one; a range is several, and so is
-what was put together from two ("1 hour 30 minutes", "8 out of 10", "1 200"). A number in another
-unit, or only a bound ("more than 20"), is no answer; "at most 20" is 20, where the most that one
-would is asked for.
+Of several numbers, the one in the question's unit counts if it is the only one; a range is several,
+and so is what was put together from two ("1 hour 30 minutes", "8 out of 10", "two and a half"). A
+number in another unit, or only a bound ("more than 20"), is no answer; "at most 20" is 20, where
+the most that one would is asked for.
+
+A number counts only where what stands beside it leaves it as it is. After one without a unit comes
+a word that names none, or nothing; after any, no comparison, no part of a sum, no denial.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from perdure.elicitation import quantities as said
 from perdure.elicitation import vocabulary as words
 from perdure.elicitation.fold import fold
+from perdure.elicitation.numerals import numerals
 from perdure.records.outcome import Scored, UnscorableCause
 from perdure.records.scenario import Question
 
-_UNDER_TWENTY = """
-zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
-sixteen seventeen eighteen nineteen
-"""
-_OF_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_UNITS = {word: number for number, word in enumerate(_UNDER_TWENTY.split())}
-_TENS = {word: 10 * number for number, word in enumerate(_OF_TENS.split(), 2)}
-_SCALES = {"hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
-_SHORT = {"k": 1_000, "bn": 1_000_000_000}
-_LARGE = "thousand|million|billion"
-# As numbers are said: below a hundred, below a thousand, and those by thousands and millions.
-_TO_99 = rf"(?:(?:{'|'.join(_TENS)})(?:[ -](?:{'|'.join(list(_UNITS)[1:10])}))?|{'|'.join(_UNITS)})"
-_TO_999 = rf"(?:(?:(?:{_TO_99}|a)[ -])?hundred(?:[ -](?:and )?{_TO_99})?|{_TO_99})"
-_IN_WORDS = (
-    rf"(?:(?:(?:{_TO_999}|a)[ -])?(?:{_LARGE})(?:[ -]{_TO_999}[ -](?:{_LARGE}))*"
-    rf"(?:[ -](?:and )?{_TO_999})?|{_TO_999})"
-)
-_DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:[.,]\d+)?)(?![.,]?\d)"
-_NUMBER = re.compile(
-    rf"(?P<sign>(?<![\w.])(?:-|minus ))?(?:"
-    rf"(?<![\w.,])(?P<digits>{_DIGITS})"
-    rf"(?:[ ]?(?P<short>k|bn)\b|[ ](?P<scale>hundred|{_LARGE})\b)?"
-    rf"|\b(?P<words>{_IN_WORDS})\b)(?![\w]*(?<=\d)(?:st|nd|rd|th)\b)"
-)
-# "One of them", "that one", "no one", "once": words that count nothing.
-_NO_COUNT = re.compile(r"(?:\b(?:no|any|some|every|that|this|which|the|each|another|either)[ ])$")
-_MEASURED = """
-% percent percents years year yrs months month weeks week days day hours hour h hr hrs minutes
-minute min mins seconds times people persons kids children miles mile m km meters metres kilometers
-kilometres kg pounds grams dollars dollar cents euros euro francs chf usd eur gbp $ € £
-points stars items pieces
-"""
-_MEASURES = frozenset(_MEASURED.split())
-# What may stand between two numbers that are one answer, beside a unit.
-_RANGE = re.compile("(?:-|[\u2010-\u2015\u2044/:',]|to|or|and|by|out of|of|in|x)?")
-_BOUND = re.compile(
-    r"(?:\b(?:more than|at least|over|above|beyond|less than|under|below|fewer than|minimum of"
-    r"|upwards of|north of|not|never|cannot)|n't)\b[^,.;]*$"
-)
-_UP_TO = re.compile(
-    r"(?:\b(?:no|not|nothing|never|cannot)|n't)\b[^,.;]*"
-    r"\b(?:(?:more|higher|greater|longer) than|over|above|beyond)\b[^,.;]*$"
-    r"|\b(?:at most|up to|maximum(?: of)?)\b[^,.;]*$"
-)
-_OPEN_END = re.compile(r"^(?:[ ]?\+|[ ](?:or|and) (?:more|less|over|above|up|under|fewer)\b)")
+_LONG_NAME = 3
+_NEAR = 200  # how far a cue reaches, in characters
+_NONE = UnscorableCause.NO_NUMBER
+_SEVERAL = UnscorableCause.SEVERAL_NUMBERS
+_OUT = UnscorableCause.OUT_OF_RANGE
 
 
 class _Found(NamedTuple):
-    value: float
+    value: float | None
+    before: str  # what leads to it, as far as that can matter
+    after: str  # what follows it, without its unit
     start: int
     end: int
     owned: bool  # it is in the question's unit
     foreign: bool  # it is in another one
 
 
+class _Asked:
+    """What a question asks for: the names of its unit beside a number, its bounds, its words."""
+
+    def __init__(self, question: Question) -> None:
+        names = {fold(name).strip() for name in (question.unit, *question.unit_aliases) if name}
+        names |= {name.removeprefix("\u00b0") for name in names}
+        names |= {name.removesuffix("s") for name in names if len(name) >= _LONG_NAME}
+        names |= {f"{name}s" for name in names if len(name) > 1}
+        if not names.isdisjoint(said.PERCENT):
+            names |= said.PERCENT
+        self.names = frozenset(names - {""})
+        self.words = frozenset(words.WORD.findall(fold(f"{question.text} {question.unit}")))
+        # Without a unit, what is counted is in the question.
+        self.others = said.MEASURES - (self.names or self.words)
+        own = "|".join(sorted(map(re.escape, self.names), key=len, reverse=True)) or r"(?!)"
+        self.after = re.compile(rf"[ -]*(?:(?:{said.BEFORE_A_UNIT})[ ])?(?:{own})(?![^\W\d_])")
+        self.before = re.compile(rf"(?<![^\W\d_])(?:{own})[ ]*$")
+        every = sorted(self.names | said.MEASURES, key=len, reverse=True)
+        self.any = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, every))})s?(?!\w)")
+        self.low = -math.inf if question.least is None else question.least
+        self.high = math.inf if question.most is None else question.most
+
+
 def read_number(folded: str, question: Question) -> Scored:
     """Read the number that a folded answer gives."""
-    text = " ".join(folded.split())
-    every = _numbers(text, _aliases(question))
+    text, asked = " ".join(folded.split()), _asked_for(question)
+    every = _numbers(text, asked)
     found = [one for one in every if not one.foreign]
     kept = [one for one in found if one.owned] or found
-    wrong = _why_none(text, every) if not kept else _why_not(text, every, kept, question)
+    wrong = _why_not(text, every, kept, asked) if kept else _why_none(text, every)
     return Scored(unscorable=wrong) if wrong is not None else Scored(number=kept[0].value)
 
 
-def _why_not(
-    text: str, every: list[_Found], kept: list[_Found], question: Question
-) -> UnscorableCause | None:
-    value, low, high = kept[0].value, question.least, question.most
-    units = _aliases(question) | _MEASURES
-    ranges = any(
-        _are_one(text[left.end : right.start], units)
-        for left, right in pairwise(every)
-        if right in kept or (left in kept and not right.foreign)
-    )
-    reasons = (
-        (ranges or len({one.value for one in kept}) > 1, UnscorableCause.SEVERAL_NUMBERS),
-        (any(_is_bound(text, one) for one in kept), UnscorableCause.ONLY_A_BOUND),
-        (words.TAKEN_BACK.search(text), UnscorableCause.UNDECIDED),
-        (math.isinf(value), UnscorableCause.OUT_OF_RANGE),
-        (low is not None and value < low, UnscorableCause.OUT_OF_RANGE),
-        (high is not None and value > high, UnscorableCause.OUT_OF_RANGE),
-    )
-    return next((cause for holds, cause in reasons if holds), None)
+_asked_for = lru_cache(maxsize=256)(_Asked)
 
 
-def _aliases(question: Question) -> frozenset[str]:
-    names = {fold(name).strip() for name in (question.unit, *question.unit_aliases) if name}
-    return frozenset(names | {name.removesuffix("s") for name in names if len(name) > 2})  # noqa: PLR2004
+def _numbers(text: str, asked: _Asked) -> list[_Found]:
+    found = []
+    for value, start, end in numerals(text):
+        before, after = text[max(0, start - _NEAR) : start], text[end : end + _NEAR]
+        unit, prefix = asked.after.match(after), asked.before.search(before)
+        owned = unit is not None or prefix is not None
+        following, currency = said.FOLLOWING.match(after), said.CURRENCY.search(before)
+        word = following.group(1) if following else ""
+        unknown = bool(asked.names and word) and word not in said.MAY_FOLLOW
+        measured = word in asked.others or (currency and currency.group(1) in asked.others)
+        foreign = not owned and bool(unknown or measured)
+        rest = after[unit.end() :] if unit else after
+        found.append(_Found(value, before, rest, start, end, owned, foreign))
+    return found
 
 
 def _why_none(text: str, every: list[_Found]) -> UnscorableCause:
@@ -116,63 +99,79 @@ def _why_none(text: str, every: list[_Found]) -> UnscorableCause:
     return UnscorableCause.UNDECIDED if words.UNDECIDED.search(text) else UnscorableCause.NO_NUMBER
 
 
-def _numbers(text: str, aliases: frozenset[str]) -> list[_Found]:
-    found = []
-    for match in _NUMBER.finditer(text):
-        if match["words"] and (
-            _NO_COUNT.search(text[: match.start()]) or text[match.end() :].startswith(" of ")
-        ):
-            continue
-        owned = _has_unit(text, match.start(), match.end(), aliases)
-        after = re.match(r"[ -]?(%|[^\W\d]+)", text[match.end() :])
-        before = re.search(r"([$€£]|chf|usd|eur|gbp)[ ]?$", text[: match.start()])
-        near = {after.group(1) if after else "", before.group(1) if before else ""}
-        foreign = not owned and not near.isdisjoint(_MEASURES)
-        found.append(_Found(_value(match), match.start(), match.end(), owned, foreign))
-    return found
-
-
-def _has_unit(text: str, start: int, end: int, aliases: frozenset[str]) -> bool:
-    before, after = text[:start].rstrip(), text[end:].lstrip(" -")
-    return any(
-        (before.endswith(name) and not before[: -len(name)][-1:].isalpha())
-        or (after.startswith(name) and not after[len(name) :][:1].isalpha())
-        for name in aliases
+def _why_not(
+    text: str, every: list[_Found], kept: list[_Found], asked: _Asked
+) -> UnscorableCause | None:
+    values = {one.value for one in kept}
+    unclear = said.LABEL_BEFORE if asked.low >= 0 else said.LABEL_OR_DASH_BEFORE
+    reasons = (
+        (None in values or any(unclear.search(one.before) for one in kept), _NONE),
+        (len(values) > 1 or _are_put_together(text, every, kept, asked), _SEVERAL),
+        (any(_is_bound(one, asked) for one in kept), UnscorableCause.ONLY_A_BOUND),
+        (any(_is_rate(one, asked) for one in kept), UnscorableCause.OTHER_UNIT),
+        (
+            words.TAKEN_BACK.search(text) or _is_corrected(text, every, kept),
+            UnscorableCause.UNDECIDED,
+        ),
+        (not all(_is_possible(value, asked) for value in values), _OUT),
     )
+    return next((cause for holds, cause in reasons if holds), None)
 
 
-def _value(match: re.Match[str]) -> float:
-    sign = -1.0 if match["sign"] else 1.0
-    if match["words"]:
-        return sign * _of_words(match["words"])
-    digits = match["digits"]
-    decimal_comma = re.fullmatch(r"\d+,\d{1,2}", digits)
-    value = float(digits.replace(",", "." if decimal_comma else ""))
-    scale = _SHORT.get(match["short"] or "", _SCALES.get(match["scale"] or "", 1))
-    return sign * value * scale
+def _is_possible(value: float | None, asked: _Asked) -> bool:
+    return value is not None and math.isfinite(value) and asked.low <= value <= asked.high
 
 
-def _of_words(text: str) -> float:
-    total, part = 0, 0
-    for word in re.split(r"[ -]", text):
-        if word == "hundred":
-            part = max(part, 1) * 100
-        elif word in _SCALES:
-            total, part = total + max(part, 1) * _SCALES[word], 0
-        elif word != "and":
-            part += _UNITS.get(word, 0) + _TENS.get(word, 0)
-    return float(total + part)
+def _are_put_together(text: str, every: list[_Found], kept: list[_Found], asked: _Asked) -> bool:
+    """Say whether a number is one end of a range, or a part of a sum, a product or a fraction."""
+    for left, right in pairwise(every):
+        between = text[left.end : right.start]
+        bare = " ".join(asked.any.sub(" ", between).split())
+        linked = said.SUM if right.foreign else said.RANGE
+        # "20 bis 30": whatever single word it is, unless it is one that begins something else.
+        abroad = right in kept and bare.isalpha() and bare not in said.MAY_FOLLOW
+        if (left in kept or right in kept) and (abroad or linked.fullmatch(bare)):
+            return True
+        if left in kept and right in kept and said.ADDED.fullmatch(between):
+            return True
+    for one in kept:
+        measured = said.ONE_MEASURE.search(one.before)
+        if measured and asked.any.fullmatch(measured.group(1)):
+            return True
+        if said.TIMES_BEFORE.search(one.before) or said.PART_AFTER.match(one.after):
+            return True
+    return False
 
 
-def _are_one(between: str, units: frozenset[str]) -> bool:
-    """Say whether two numbers are one answer: a range, a sum of two units, a part of a whole."""
-    for name in sorted(units, key=len, reverse=True):
-        between = re.sub(rf"(?<!\w){re.escape(name)}s?(?!\w)", " ", between)
-    return _RANGE.fullmatch(" ".join(between.split())) is not None
-
-
-def _is_bound(text: str, one: _Found) -> bool:
-    before = text[: one.start]
-    if _OPEN_END.match(text[one.end :]):
+def _is_bound(one: _Found, asked: _Asked) -> bool:
+    """Say whether a number is compared with, refused, or denied."""
+    after = said.ROUGHLY.sub(" ", one.after)
+    if said.BOUND_AFTER.match(after) or said.DENIED_AFTER.match(after):
         return True
-    return _BOUND.search(before) is not None and _UP_TO.search(before) is None
+    if "min" not in asked.names and said.MIN_BEFORE.search(one.before):
+        return True
+    bound = said.BOUND_BEFORE.search(one.before)
+    return bound is not None and said.UP_TO.search(one.before) is None
+
+
+def _is_rate(one: _Found, asked: _Asked) -> bool:
+    """Say whether a number is by a time that was not asked for, or on another scale."""
+    scale = said.OTHER_SCALE.match(one.after)
+    if scale is not None:
+        return scale.group(1) not in asked.names
+    rate = said.RATE.match(one.after)
+    if rate is None:
+        return False
+    period = next(one for one in said.PERIODS if rate.group(1) in one)
+    return period.isdisjoint(asked.words)
+
+
+def _is_corrected(text: str, every: list[_Found], kept: list[_Found]) -> bool:
+    """Say whether a second thought gives another number, or none, after the one that counts."""
+    last = kept[-1]
+    thought = words.SECOND_THOUGHT.search(text, last.end)
+    if thought is None:
+        return False
+    others = (one for one in every if one.value != last.value)
+    later = any(one.start >= thought.end() for one in others)
+    return later or said.NO_AMOUNT.search(text, thought.end()) is not None

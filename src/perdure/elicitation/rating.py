@@ -40,11 +40,8 @@ def rated(found: Sequence[Sequence[float]], how: Similarity) -> Scored:
     """Rate an answer by its likeness to each anchor, by set and point."""
     kept = tuple(map(tuple, found))
     try:
-        shares = masses(
-            kept,
-            epsilon=0.0 if how.epsilon is None else how.epsilon,
-            temperature=1.0 if how.temperature is None else how.temperature,
-        )
+        epsilon, temperature = how.numbers
+        shares = masses(kept, epsilon=epsilon, temperature=temperature)
     except NoShareError:
         return Scored(unscorable=UnscorableCause.NO_CHOICE, similarities=kept)
     return Scored(masses=shares, similarities=kept)

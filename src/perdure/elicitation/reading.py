@@ -142,6 +142,7 @@ def _affirmed(mention: _Mention, names: Names) -> Standing:
         or words.CONDITION_AFTER.search(mention.sentence_after)
         or words.PAST.search(mention.before + " " + mention.after)
         or words.POSSESSED.search(mention.after)
+        or words.LIKENED.search(mention.sentence_after)
     ):
         return Standing.NAMED
     return _understood(mention, names)
@@ -178,6 +179,8 @@ def _spoken(spoken: str, mention: _Mention, names: Names) -> Standing:
     )
     if unclear:
         return Standing.NAMED
+    if words.I_HAVE.search(spoken):
+        return Standing.FAVOURED
     return Standing.DECIDED if decision or does or compared else Standing.FAVOURED
 
 
@@ -214,6 +217,9 @@ def _is_bare(after: str, mention: _Mention, names: Names) -> bool:
         return True
     if mention.choice in names.persons or not words.GOES_ON.search(rest):
         return False
+    if mention.choice in names.chances:
+        # "Likely that I'll stay": what is likely is told, and need not be what was asked.
+        return words.I_WOULD.fullmatch(rest) is not None
     return mention.choice in names.negations or words.NEGATION.search(rest) is None
 
 

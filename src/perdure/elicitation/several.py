@@ -2,8 +2,9 @@
 
 A choice is given where it is named in a clause that speaks of oneself ("I use X and Y") or that is
 nothing but names ("X, Y"), and every word beside it is understood; it is left out where it is
-denied ("but not Z"). One that is only spoken of makes the answer unscorable: nobody can say whether
-it was meant. None is given where that is said outright, or where every one of them is denied.
+denied ("but not Z"). What one wants, had or will have is understood only where that was asked. One
+that is only spoken of makes the answer unscorable: nobody can say whether it was meant. None is
+given where that is said outright, or where every one of them is denied.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Iterator
 from enum import Enum, auto
 
 from perdure.elicitation import vocabulary as words
-from perdure.elicitation.fold import MARKS_FIRST
+from perdure.elicitation.fold import MARKS_FIRST, fold
 from perdure.elicitation.mentions import names_of
 from perdure.elicitation.reading import plain
 from perdure.records.outcome import Scored, UnscorableCause
@@ -35,17 +36,37 @@ _AGAINST = re.compile(
     r"|oppose|rarely|seldom)\b"
 )
 _DOING = """
-    agree apply applies bought bring buy carry cook count do drink drive eat enjoy follow get had
-    has have hear include keep know need often one ones own pay play read regularly ride rely on
+    agree apply applies bought bring buy carry cook count do drink drive eat enjoy follow get got
+    had has have hear include keep know need often one ones own pay play read regularly ride rely on
     said sometimes several take taking these things those two three trust use used using usually
     visit watch which with work works every day daily week weekly by mainly primarily also other too
 """
+# Words of an attitude, of what is to come and of what was: they say nothing of what is, and are
+# understood only where the question has one of them, or asks for their like.
+_WISH = """
+    admire consider enjoy favor favour hope intend interested know like love need plan planning
+    prefer support supporting trust want
+"""
+_LATER = (
+    r"(?:will|i'll|going to|gonna) (?:\w+ )?(?:get|buy|have|use|install|own|start|try)"
+    r"|in (?:the )?future|soon|later|eventually|some ?day|one day|tomorrow"
+    r"|next (?:year|month|week|spring|summer|autumn|winter)"
+)
+_WISHES = re.compile(rf"\b(?:{'|'.join(_WISH.split())}|{_LATER})\b")
+_ASKS_WISHES = re.compile(
+    rf"{_WISHES.pattern}|\b(?:would|will|should|could|matters?|important|care|concerns?|worr(?:y|ies)"
+    r"|choose|pick|think|favou?rites?|apply)\b"
+)
+_PAST = re.compile(r"\b(?:had|used|bought)\b")
+_ASKS_PAST = re.compile(rf"{_PAST.pattern}|\b(?:did|was|were|been|last|ever)\b")
 _BESIDE = (
     words.KNOWN
     | words.FILLER_AFTER
     | frozenset(_DOING.split())
     | {"a", "an", "both", "or", "them", "here", "only", "just"}
 )
+# "X or Y" is one of them, and which is not said.
+_EITHER = re.compile(rf"{words.M}[ ]*or(?:[ ](?:maybe|perhaps|else|the|an?|my))*[ ]{words.M}")
 _FOLLOW = words.FOLLOWS | frozenset({"sometimes", "often", "too", "daily", "every", "regularly"})
 
 
@@ -68,7 +89,8 @@ class _Said(Enum):
 def read_choices(folded: str, question: Question) -> Scored:
     """Read the choices that a folded answer gives, in the order of the question."""
     names = names_of(question.choices)
-    text = plain(names.mark(folded))
+    marked = plain(names.mark(folded)).replace("and/or", "or")
+    text = _asked_of(marked, fold(question.text))
     said: dict[int, set[_Said]] = {}
     for number, how in _mentions(text):
         said.setdefault(number, set()).add(how)
@@ -81,14 +103,22 @@ def read_choices(folded: str, question: Question) -> Scored:
         return Scored(unscorable=UnscorableCause.NO_CHOICE)
     elif not given and (_NONE.search(text) or denied == everyone):
         return Scored(choices=())
-    if given & denied or words.TAKEN_BACK.search(text) or words.NEVER.search(text):
+    if given & denied or words.TAKEN_BACK.search(folded) or words.NEVER.search(text):
         return Scored(unscorable=UnscorableCause.UNDECIDED)
     if not given:
-        undecided = words.UNDECIDED.search(text) is not None and not denied
+        undecided = words.UNDECIDED.search(folded) is not None and not denied
         cause = UnscorableCause.UNDECIDED if undecided else UnscorableCause.NO_CHOICE
         return Scored(unscorable=cause)
     kept = {names.ids[number] for number in given}
     return Scored(choices=tuple(one.id for one in question.choices if one.id in kept))
+
+
+def _asked_of(text: str, question: str) -> str:
+    """Replace words of wishes or of the past, unless a question has them, by an unknown one."""
+    for spoken, asks in ((_WISHES, _ASKS_WISHES), (_PAST, _ASKS_PAST)):
+        if asks.search(question) is None:
+            text = spoken.sub("unasked", text)
+    return text
 
 
 def _all_given(text: str, choices: int) -> bool:
@@ -108,6 +138,7 @@ def _mentions(text: str) -> Iterator[tuple[int, _Said]]:
         by_me, denying = True, False
         everything = _ALL.search(match.group(1)) is not None
         for opener, clause, rest in _clauses(match.group(1)):
+            either = _EITHER.search(clause) is not None
             mine = not words.I_WORDS.isdisjoint(words.WORD.findall(clause))
             for mention in words.MENTION.finditer(clause):
                 before, after = clause[: mention.start()], clause[mention.end() :]
@@ -116,9 +147,8 @@ def _mentions(text: str) -> Iterator[tuple[int, _Said]]:
                 # "I use X, Y and Z": what follows a comma goes on, and so does a "not".
                 goes_on = understood and not mine and opener in {",", "and"}
                 denying = (denying and goes_on) or _is_denied(opener, before, everything)
-                given = (
-                    (mine or by_me) and understood and not _is_aside(opener, before, after, rest)
-                )
+                given = (mine or by_me) and understood and not either
+                given = given and not _is_aside(opener, before, after, rest)
                 how = _Said.DENIED if denying else _Said.GIVEN if given else _Said.UNCLEAR
                 by_me = by_me and understood
                 yield ord(mention.group()) - MARKS_FIRST, how

@@ -59,7 +59,31 @@ TAKEN_BACK = re.compile(
     r"|\bnot to(?=[.!\n]|\Z)|\b(?:lost|forget) my vote\b"
     r"|(?:\bnever|\bnot|n't|\bcannot) (?:\w+ )?(?:vote for|support|choose|pick|back|trust|like)"
     r" (?:him|her|them)\b"
-    r"|[.!?,;:\n-][ ]*(?:no|nope|never|not|not really|no thanks)[ ]*(?=[.!,;\n]|\Z)"
+    r"|[.!?,;:\n-][ ]*(?:no|nope|never|not|not really|no thanks|nein|nicht|nie|non|jamais"
+    r"|nunca|nee|niet)[ ]*(?=[.!,;\n]|\Z)"
+)
+
+# What opens a clause that puts something else in the place of what was said before; or perhaps.
+_CLAUSE_OPENS = r"(?:^|[.!?;,:\n\u2013\u2014(-])[ ]*(?:(?:or|but|and|well|oh|hmm|no|yes)[, ]+)*"
+_CORRECTED = (
+    r"actually|wait|no(?=[ ]*[,:.!])|i mean|i meant|scratch that|strike that|correction"
+    r"|on reflection|on second thoughts?|or rather|make (?:that|it)|sorry|oops|hold on"
+    r"|instead(?! of)|i changed my mind|come to think of it"
+)
+CORRECTION = re.compile(rf"{_CLAUSE_OPENS}(?:{_CORRECTED})\b")
+SECOND_THOUGHT = re.compile(rf"{_CLAUSE_OPENS}(?:{_CORRECTED}|maybe|perhaps|possibly|or even)\b")
+# Where such a clause names a choice, after a "no" that is its own at most, and not for a reason.
+SOON_NAMED = re.compile(
+    r"[.!]?(?:[ ]*[,:]?[ ]*no[,:.!])?"
+    r"(?:(?!\b(?:not|never|no|cannot|because|since|although|though|if|than)\b|n't\b)[^.?!\n]){0,80}?"
+    rf"({M})"
+)
+
+# After a yes or a no: "Yes, I would not support it".
+I_WOULD = re.compile(
+    r"[ ]?[,.;:!-]?[ ]*(?:but )?i(?:'d|'ll|'m|[ ](?:would|will|do|am|can|could|should|did|have))"
+    r"(?P<not>n't|[ ]not|[ ]never)?(?:[ ](?:really|definitely|certainly|also|be|at all))*"
+    r"(?:[ ](?P<verb>[\w']+)|[ ]*(?=[.,!;\n]|$))"
 )
 
 # Phrases that say never in words of consent, or speak as a candidate: with one, nothing counts.
@@ -86,7 +110,7 @@ SET_PHRASES: tuple[tuple[re.Pattern[str], str], ...] = (
         ),
         "definitely",
     ),
-    (re.compile(r"\bnot (?:only|just|merely|simply)\b"), "also"),
+    (re.compile(r"(?:\bdo(?:n't| not)|\bnot) (?:only|just|merely|simply|exclusively)\b"), "also"),
     (re.compile(r"\b(?:can't|cannot) wait to\b"), "will"),
     (re.compile(rf"\b(?:couldn't|could not|can't|cannot) ({M}) (?:\w+ )?more\b"), r"i \1"),
     # To answer a forced or a supposed question is to answer.
@@ -198,6 +222,10 @@ _FOLLOWS = """
 about and as at because by completely currently here in on over strongly than today
 """
 FOLLOWS = FILLER_AFTER | frozenset(_FOLLOWS.split())
+# "X as much as a hole in the head", "X as little as Y".
+LIKENED = re.compile(r"^ (?:just |about |only )?(?:as|so) (?!well\b|soon\b|long\b)\w+ as\b")
+# "I have X" is what is, and not what one would choose, where something else is wanted.
+I_HAVE = re.compile(r"^i(?: have|'ve got| have got)(?: (?:a|an|the))*$")
 FOLLOWED_BY_NO = re.compile(r"^ (?:\w+ )?(?:no|none|nothing|no one|nobody|not|never|hardly)\b")
 HEADING = re.compile(r"[^,]{0,30}:")
 # After a choice that is no person's name a sentence may go on: "Yes I would".

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
+from perdure.base.vectors import has_direction
 from perdure.inference.provider import Provider, Streaming
 from perdure.inference.running_clock import RunningClock
 from perdure.inference.telling import OnIncrement, tell_whole
@@ -41,9 +42,13 @@ async def ask_once(
     else:
         asked = _told(provider, request, timeout_s, on_increment)
     try:
-        return await running.within(timeout_s + _GRACE_S, asked)
+        outcome = await running.within(timeout_s + _GRACE_S, asked)
     except TimeoutError:
         return Failure(cause=FailureCause.TIMEOUT)
+    if isinstance(outcome, Vectors) and not all(map(has_direction, outcome.vectors)):
+        # Whoever gave them: nothing can be compared with all zeros.
+        return Failure(cause=FailureCause.BAD_REPLY, usage=outcome.usage)
+    return outcome
 
 
 async def _told(

@@ -91,7 +91,7 @@ def lost(open_tick: OpenTick) -> tuple[CallsLost, ...]:
     What was sent may have been billed in full, so each is charged at its worst case.
     """
     by_epoch: dict[int, list[Intent]] = defaultdict(list)
-    for call in open_tick.calls:
+    for call in open_tick.model_calls:
         if call.settled is None:
             by_epoch[call.epoch].append(call.intent)
     opening = open_tick.opening
@@ -115,10 +115,10 @@ def orphaned(open_tick: OpenTick, used: Collection[CallKey]) -> CallsOrphaned | 
     `used` are the calls in the record. Of a used call that was journaled with several requests,
     the record has the last.
     """
-    last = {call.intent.key: call.intent.request for call in open_tick.calls}
+    last = {call.intent.key: call.intent.request for call in open_tick.model_calls}
     unused = [
         call.settled
-        for call in open_tick.calls
+        for call in open_tick.model_calls
         if call.settled is not None
         and not (call.intent.key in used and last[call.intent.key] == call.intent.request)
     ]

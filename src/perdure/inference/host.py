@@ -16,6 +16,7 @@ from perdure.base.clock import Clock
 from perdure.base.errors import PluginError
 from perdure.inference.asking import Outcome, ask_once
 from perdure.inference.charges import spent
+from perdure.inference.effects import without_secrets
 from perdure.inference.gate import Gate
 from perdure.inference.limits import Limits
 from perdure.inference.offer import Bounds, Offer
@@ -48,13 +49,19 @@ _CHARACTERS_PER_TOKEN = 4
 
 
 class Respondent:
-    """Who answers a role: a provider, and its price in nano-units per million tokens, if known."""
+    """Who answers a role: a provider, and its price in nano-units per million tokens, if known.
 
-    __slots__ = ("price", "provider")
+    `retry` is the patience with its calls, where it has one of its own.
+    """
 
-    def __init__(self, provider: Provider, price: Price | None = None) -> None:
+    __slots__ = ("price", "provider", "retry")
+
+    def __init__(
+        self, provider: Provider, price: Price | None = None, *, retry: RetryPolicy | None = None
+    ) -> None:
         self.provider = provider
         self.price = price_for(provider.name, price)
+        self.retry = retry
 
 
 class Sender(Protocol):
@@ -85,7 +92,11 @@ class ProviderSender:
     ) -> Settled:
         """Send the offer's request once, within `timeout_s` seconds; give what it is charged."""
         provider = self._roles[offer.request.role].provider
-        outcome = await ask_once(provider, offer.request, timeout_s, self._running)
+        request = offer.request
+        outcome = await ask_once(provider, request, timeout_s, self._running)
+        if isinstance(request, ChatRequest) and request.tools and isinstance(outcome, Reply):
+            # Here, before anybody stores it, acts on it, or sends it again.
+            outcome = without_secrets(outcome)
         return settle(outcome, offer.worst, offer.price)
 
 
@@ -103,15 +114,32 @@ class HostStats(Record):
 class _Call:
     """One call on its way through its attempts."""
 
-    __slots__ = ("attempts", "key", "offer", "patience_s", "sender", "started_s", "version")
+    __slots__ = (
+        "attempts",
+        "key",
+        "offer",
+        "patience_s",
+        "retry",
+        "sender",
+        "started_s",
+        "version",
+    )
 
     def __init__(
-        self, key: CallKey, offer: Offer, version: int, sender: Sender, patience_s: float
+        self,
+        key: CallKey,
+        offer: Offer,
+        version: int,
+        *,
+        sender: Sender,
+        retry: RetryPolicy,
+        patience_s: float,
     ) -> None:
         self.key = key
         self.offer = offer
         self.version = version
         self.sender = sender
+        self.retry = retry
         self.patience_s = patience_s
         self.attempts: list[Attempt] = []
         self.started_s: float | None = None
@@ -206,7 +234,14 @@ class InferenceHost:
 
         """
         offer, version = self.offer_of(request), self._bounds.version
-        call = _Call(key, offer, version, sender or self.sender, self._limits.queue_s)
+        call = _Call(
+            key,
+            offer,
+            version,
+            sender=sender or self.sender,
+            retry=self._respondent(request.role).retry or self._retry,
+            patience_s=self._limits.queue_s,
+        )
         answer = await self._attempts(call)
         self._calls += 1
         self._failed += answer is None
@@ -223,7 +258,7 @@ class InferenceHost:
             elapsed_s = 0.0 if call.started_s is None else self._clock.now_s() - call.started_s
             draws = draws or _jitter(call.key)
             wait_s = wait_before_retry(
-                self._retry,
+                call.retry,
                 outcome,
                 attempts=len(call.attempts),
                 elapsed_s=elapsed_s,
@@ -233,7 +268,7 @@ class InferenceHost:
                 return None
             self._retries += 1
             await self._clock.sleep(wait_s)
-            call.patience_s = self._retry.total_s - elapsed_s - wait_s
+            call.patience_s = call.retry.total_s - elapsed_s - wait_s
 
     async def _reserve_and_send(self, call: _Call) -> Settled:
         """Make one attempt under a reservation; whatever becomes of it, none is left open."""
@@ -270,7 +305,7 @@ class InferenceHost:
                 return None
             now_s = self._clock.now_s()
             call.started_s = now_s if call.started_s is None else call.started_s
-            timeout_s = attempt_timeout(self._retry, now_s - call.started_s)
+            timeout_s = attempt_timeout(call.retry, now_s - call.started_s)
             if self.stop_cause is not None:
                 return _unsent(self.stop_cause)
             if timeout_s <= 0:

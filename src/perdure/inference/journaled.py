@@ -23,6 +23,7 @@ from perdure.inference.charges import (
     is_final,
     recall,
 )
+from perdure.inference.effects import effect_of, remembered, settled_as
 from perdure.inference.host import HostStats, InferenceHost, Sender
 from perdure.inference.offer import Offer
 from perdure.inference.reservations import NOTHING as NOTHING_SPENT
@@ -38,17 +39,23 @@ from perdure.records.request import (
     Failure,
     FailureCause,
 )
+from perdure.records.tools import Effect, ToolAnswer, ToolCall
 from perdure.trace.journal_port import CallJournal
 
 
 class _Tick:
     """An open tick: what earlier runs of it left in the journal, and how this one goes."""
 
-    def __init__(self, calls: tuple[JournaledCall, ...]) -> None:
+    def __init__(self, calls: OpenTick) -> None:
         self.earlier: dict[CallKey, list[JournaledCall]] = defaultdict(list)
-        for call in calls:
+        for call in calls.model_calls:
             self.earlier[call.intent.key].append(call)
-        self.begun = _finished_kinds(calls)
+        # Of the tools outside the world: what earlier runs left, and the attempts of this one.
+        self.effects: dict[CallKey, list[JournaledCall]] = defaultdict(list)
+        for call in calls.effects:
+            self.effects[call.intent.key].append(call)
+        self.acting: dict[CallKey, int] = {}
+        self.begun = _finished_kinds(calls.model_calls)
         self.in_flight = 0
         self.ended = 0
         # Some call ended otherwise than in an earlier run: what follows from it may differ too.
@@ -69,6 +76,16 @@ class _Tick:
         found = recall(calls, request)
         if found is not None:
             return found
+        self.require_differs(key)
+        return Recalled(next_attempt=1 + max(call.intent.attempt for call in calls))
+
+    def require_differs(self, key: CallKey) -> None:
+        """Let a call be made with another request than before, if something explains why.
+
+        Raises:
+            InternalError: nothing does.
+
+        """
         if not self.differs:
             raise InternalError(
                 f"The call {key.purpose} {key.ordinal} of job {key.job} is asked for with another"
@@ -78,7 +95,6 @@ class _Tick:
                 remedy="Find what differs between two runs of the same tick: a clock, a random"
                 " number, an order that is not fixed.",
             )
-        return Recalled(next_attempt=1 + max(call.intent.attempt for call in calls))
 
 
 class JournaledHost:
@@ -129,8 +145,8 @@ class JournaledHost:
         """
         spent = NOTHING_SPENT
         for tick in await self.open_ticks():
-            self._kept[tick.opening.world, tick.opening.tick] = _finished_kinds(tick.calls)
-            for call in tick.calls:
+            self._kept[tick.opening.world, tick.opening.tick] = _finished_kinds(tick.model_calls)
+            for call in tick.model_calls:
                 if call.settled is not None:
                     spent += charges.spent(call.settled)
         return spent
@@ -173,7 +189,7 @@ class JournaledHost:
         known = self._journal.is_open(*place)
         held = await self._journal.open_tick(opening)
         stored = await self._journal.calls(*place) if known else None
-        self._ticks[place] = _Tick(() if stored is None else stored.calls)
+        self._ticks[place] = _Tick(stored or OpenTick(epoch=self._journal.epoch, opening=held))
         return held
 
     async def open_ticks(self) -> tuple[OpenTick, ...]:
@@ -239,9 +255,7 @@ class JournaledHost:
             StorageError: storage failed.
 
         """
-        tick = self._ticks.get((key.world, key.tick))
-        if tick is None:
-            raise InternalError(f"World {key.world} makes a call of tick {key.tick}, not open.")
+        tick = self._open(key)
         digest = hash_hex(request)
         recalled = tick.recall(key, digest)
         if recalled.final is not None:
@@ -264,6 +278,52 @@ class JournaledHost:
         if recalled.earlier and recalled.earlier[-1].failed is not result.failed:
             tick.differs = True
         return msgspec.structs.replace(result, attempts=(*recalled.earlier, *result.attempts))
+
+    async def begin_effect(self, key: CallKey, call: ToolCall, effect: Effect) -> ToolAnswer | None:
+        """Make durable that a tool outside the world is about to be called; None is leave to do it.
+
+        If an earlier run of the tick called it, its answer then is given. If that run was ended
+        before there was one, what acts is answered as unknown, and what reads is read again.
+
+        Raises:
+            InternalError: its tick is not open, or an earlier run made another call in its place.
+            StorageFullError: there was no room to journal it.
+            StorageError: storage failed.
+
+        """
+        tick = self._open(key)
+        digest = hash_hex(call)
+        held = remembered(tick.effects[key], digest)
+        if held.answer is not None:
+            return held.answer
+        if not held.same:
+            tick.require_differs(key)
+        await self._journal.intend(effect_of(key, held.next_attempt, effect, digest))
+        tick.acting[key] = held.next_attempt
+        crashpoint("effect.intended")
+        return None
+
+    async def end_effect(self, key: CallKey, answer: ToolAnswer) -> None:
+        """Make durable what a tool outside the world has answered, before anybody goes by it.
+
+        Raises:
+            InternalError: its call was not begun.
+            StorageFullError: there was no room to journal it.
+            StorageError: storage failed.
+
+        """
+        crashpoint("effect.done")
+        attempt = self._open(key).acting.pop(key, None)
+        if attempt is None:
+            raise InternalError(f"The call of a tool {key.ordinal} of job {key.job} was not begun.")
+        await self._journal.settle(key, attempt, settled_as(answer))
+        crashpoint("effect.settled")
+
+    def _open(self, key: CallKey) -> _Tick:
+        tick = self._ticks.get((key.world, key.tick))
+        if tick is None:
+            raise InternalError(f"World {key.world} makes a call of tick {key.tick}, not open.")
+        return tick
 
     def _is_plain(self, world: str, tick: int) -> bool:
         """Say whether a tick ran once, here, and every call of it came to its end."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from perdure.records.presentation import Plan
 from perdure.records.record import Record
 from perdure.records.request import CallKey, Failure, FailureCause, Reply, Vectors
+from perdure.records.tools import Effect
 from perdure.records.usage import CostSource, Usage
 
 # Whether a failed attempt ends its call for ever. Whatever depends on the endpoint's state, or on
@@ -49,6 +50,8 @@ class Intent(Record):
     `role` is the model role that is asked.
     `worst` is what it may use at most. `amount` is what that would cost, in nano-units, absent
     exactly when `source` is unknown.
+
+    A call of a tool that is outside the world has an `effect`, and costs nothing.
     """
 
     key: CallKey
@@ -58,6 +61,7 @@ class Intent(Record):
     role: str = ""
     amount: int | None = None
     source: CostSource = CostSource.UNKNOWN
+    effect: Effect | None = None
 
 
 class Settled(Record):
@@ -86,3 +90,13 @@ class OpenTick(Record):
     epoch: int
     opening: TickOpening
     calls: tuple[JournaledCall, ...] = ()
+
+    @property
+    def model_calls(self) -> tuple[JournaledCall, ...]:
+        """The attempts at calls of models: all that is counted, paid or lost as a call."""
+        return tuple(call for call in self.calls if call.intent.effect is None)
+
+    @property
+    def effects(self) -> tuple[JournaledCall, ...]:
+        """The calls of tools that are outside the world."""
+        return tuple(call for call in self.calls if call.intent.effect is not None)

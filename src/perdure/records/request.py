@@ -12,6 +12,8 @@ from perdure.records.usage import CostSource, Usage
 # Whose calls they are that belong to no job of a tick.
 WORLD_JOB = -1
 SCORER_JOB = -2
+# What is journaled for this purpose is no call of a model, but one of a tool outside the world.
+OUTSIDE = "outside tool"
 
 
 class CallKey(Record):

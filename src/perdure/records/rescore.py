@@ -12,7 +12,8 @@ class Rescoring(Record):
     """What is scored again: a question of a run, by these anchors under this model of vectors.
 
     `id` follows from all the rest. `ends` has the last event of each world whose answers are
-    scored, by world. `points` names the points of the scale, from low to high.
+    scored, by world. `points` names the points of the scale, from low to high. `again` is the id
+    of scores in which vectors were missing, where these are the same with what was missing.
     """
 
     id: str
@@ -25,6 +26,7 @@ class Rescoring(Record):
     pin: ModelPin
     points: dict[str, str]
     ends: dict[str, int]
+    again: str = ""
 
 
 class RescoredAnswer(Record):

@@ -67,6 +67,11 @@ class Similarity(Record):
     epsilon: float | None = None
     temperature: float | None = None
 
+    @property
+    def numbers(self) -> tuple[float, float]:
+        """Epsilon and temperature: as said, else what changes nothing, which is 0 and 1."""
+        return self.epsilon or 0.0, 1.0 if self.temperature is None else self.temperature
+
 
 class Question(Record):
     """A question put to a persona, who answers in its own words.
@@ -171,6 +176,9 @@ class ModelPin(Record):
     rule: BaselineRule | None = None
 
 
+AGENT_WITH_TOOLS = "perdure.agent:ToolAgent"
+
+
 class AgentSettings(Record):
     """How the agent works: its class, its sampling, how often it reflects, what it recalls.
 
@@ -178,7 +186,9 @@ class AgentSettings(Record):
     every tick that is a multiple of `probe_every`, each turn is followed by a probe with the chance
     `probe_share`; 0 is never. `context_tokens_max` is how long a prompt may be, by model role.
     A turn with tools ends after `turn_calls_max` calls, and once they cost `turn_cost_max`, in
-    nano-units; a cost of 0 is no limit.
+    nano-units; a cost of 0 is no limit. `outside_tools` are functions, as
+    `module:function`, that such a turn may call beside the tools of its world; with
+    `outside_egress` they may reach beyond this machine.
     """
 
     agent: str = "perdure.agent:PersonaAgent"
@@ -193,6 +203,18 @@ class AgentSettings(Record):
     context_tokens_max: dict[str, int] = {}
     turn_calls_max: int = 0
     turn_cost_max: int = 0
+    outside_tools: tuple[str, ...] = ()
+    outside_egress: bool = False
+
+    @property
+    def has_tools(self) -> bool:
+        """Whether it is our agent with tools."""
+        return self.agent == AGENT_WITH_TOOLS
+
+    @property
+    def code(self) -> tuple[str, ...]:
+        """What the agent is made of, as `module:name`: its class, and its tools outside."""
+        return (self.agent, *self.outside_tools)
 
     @property
     def chooses(self) -> bool:

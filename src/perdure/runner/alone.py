@@ -34,6 +34,7 @@ from perdure.agent.drive.ports import (
 )
 from perdure.agent.drive.prefix import Document, freeze
 from perdure.agent.drive.recovery import closing_lines
+from perdure.agent.drive.tools.bench import Bench
 from perdure.agent.drive.tools.environment import secrets_in
 from perdure.agent.drive.tools.history import History
 from perdure.agent.drive.tools.workspace import Workspace
@@ -319,7 +320,10 @@ async def _ready(
         room = Workspace(place)
         meter = Meter(partial(_cost, None if asked.model is None else price_of(asked.model)))
         brain = await _brain(asked, room, meter, opened)
-        tools = await furnished(asked, room, opened)
+        # A program has tools of its own, and is given none.
+        tools = Bench([], place=asked.place)
+        if asked.model is not None:
+            tools = await furnished(asked, room, opened)
         history = None
         if asked.policy.writes:
             history = History(folder / HISTORY_NAME, room.root)

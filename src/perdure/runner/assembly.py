@@ -35,7 +35,7 @@ from perdure.runner.crew import Crew
 from perdure.runner.endings import CONCERNS_THE_RUN
 from perdure.runner.garbage import collecting_seldom
 from perdure.runner.governor import paused_by
-from perdure.runner.history import History, classes_of, look_again, look_back, plugins_of
+from perdure.runner.history import History, look_again, look_back, plugins_of
 from perdure.runner.live import live_now
 from perdure.runner.loaded_log import LoadedLog
 from perdure.runner.loop import event_loop
@@ -175,7 +175,7 @@ def parts_of(config: RunConfig) -> PluginParts:
 
     """
     return PluginParts(
-        config.study.agent.agent,
+        config.study.agent,
         [scenario.world for scenario in config.study.scenarios],
         config.study_file.parent,
     )
@@ -278,14 +278,13 @@ def _crew(sitting: _Sitting, past: History, folder: Path, epoch: int) -> Crew | 
     config = sitting.config
     if not config.workers:
         return None
-    agent, *worlds = classes_of(config.study)
     setup = Setup(
         path=tuple(map(os.path.abspath, sys.path)),
         run_folder=str(folder),
         study_folder=str(config.study_file.parent),
         files=tuple(config.study.files),
-        agent=agent,
-        worlds=tuple(worlds),
+        agent=config.study.agent,
+        worlds=tuple(scenario.world for scenario in config.study.scenarios),
         plugins=plugins_of(config.study),
         fingerprint=past.code,
         people=config.population.people,

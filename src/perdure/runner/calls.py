@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
 from perdure.agent import CallFailedError
+from perdure.agent.drive.tools.function import FunctionTool
 from perdure.base.chance import Stream
 from perdure.base.errors import PerdureError, PluginError
+from perdure.base.redaction import redacted
 from perdure.base.vectors import rounded
 from perdure.records.drive import EndCause
 from perdure.records.facts import PersonaFacts
 from perdure.records.presentation import Need, NeedAnswer
 from perdure.records.request import (
+    OUTSIDE,
     SCORER_JOB,
     WORLD_JOB,
     CallKey,
@@ -31,8 +34,9 @@ from perdure.records.request import (
     Vectors,
 )
 from perdure.records.scenario import Header
-from perdure.records.tools import ToolAnswer, ToolCall, ToolSpec, WorldTool
+from perdure.records.tools import Effect, ToolAnswer, ToolCall, ToolSpec, WorldTool
 from perdure.runner.furnished import Furniture
+from perdure.runner.outside import OutsideTools
 from perdure.runner.port import ModelHost
 
 _PAUSE_EVERY = 64
@@ -42,9 +46,16 @@ class TickCalls:
     """All model calls of one tick of one world, made through the inference host."""
 
     def __init__(
-        self, *, host: ModelHost, header: Header, tick: int, furniture: Furniture | None = None
+        self,
+        *,
+        host: ModelHost,
+        header: Header,
+        tick: int,
+        furniture: Furniture | None = None,
+        outside: Sequence[FunctionTool] = (),
     ) -> None:
-        self._host = host
+        self.host = host
+        self.outside = outside
         self._world_id = header.world_id
         self._world_seed = header.world_seed
         self.settings = header.agent
@@ -122,7 +133,7 @@ class TickCalls:
             # A model that answers at once would let nobody else run until its tick is over.
             await asyncio.sleep(0)
         try:
-            result = await self._host.call(key, request)
+            result = await self.host.call(key, request)
         except PerdureError as error:
             self.broken = self.broken or error
             raise
@@ -220,10 +231,56 @@ class JobCalls:
         calls = self._tick_calls
         assert calls.furniture is not None, "there is a tool to be used"
         try:
-            return await calls.furniture.use(calls.personas[self._job], call, did)
+            answer = await calls.furniture.use(calls.personas[self._job], call, did)
         except PluginError as error:
             calls.broken = calls.broken or error
             raise
+        return msgspec.structs.replace(answer, text=redacted(answer.text))
+
+    @property
+    def outside(self) -> OutsideTools | None:
+        """The tools outside the world, for one drive of this job; None if there are none.
+
+        Raises:
+            PluginError: one has the name of a tool of the world.
+
+        """
+        calls = self._tick_calls
+        if not calls.outside:
+            return None
+        both = {tool.spec.name for tool in self.tools} & {one.spec.name for one in calls.outside}
+        if both:
+            calls.broken = calls.broken or PluginError(
+                f"The world has a tool of the same name: {', '.join(sorted(both))}.",
+                where="agent.outside.tools",
+                remedy="Give the function another one: `@tool(name=...)`.",
+            )
+            raise calls.broken
+        return OutsideTools(calls.outside, self.effect)
+
+    async def effect(
+        self, call: ToolCall, effect: Effect, make: Callable[[], Awaitable[ToolAnswer]]
+    ) -> ToolAnswer:
+        """Make a call of a tool outside the world, once in all sittings of the run.
+
+        Where it was made before, what it came to then is given.
+
+        Raises:
+            InternalError: another call was made in its place before.
+            StorageError: it could not be journaled.
+
+        """
+        calls = self._tick_calls
+        key = calls.key(self._job, OUTSIDE, self._next(OUTSIDE))
+        try:
+            answer = await calls.host.begin_effect(key, call, effect)
+            if answer is None:
+                answer = await make()
+                await calls.host.end_effect(key, answer)
+        except PerdureError as error:
+            calls.broken = calls.broken or error
+            raise
+        return answer
 
     def limit(self) -> EndCause | None:
         """Say which limit of a turn the calls of this job have reached."""

@@ -95,7 +95,7 @@ def workers_by_default(study: Study) -> int:
     worlds are kept apart, as far as there are processors.
     """
     worlds = len(study.scenarios) * len(study.seeds)
-    classes = (study.agent.agent, *(scenario.world for scenario in study.scenarios))
-    if worlds == 1 or all(name.startswith("perdure.") for name in classes):
+    code = (*study.agent.code, *(scenario.world for scenario in study.scenarios))
+    if worlds == 1 or all(name.startswith("perdure.") for name in code):
         return 0
     return min(worlds, os.cpu_count() or 1)

@@ -100,7 +100,8 @@ def program_for(asked: Asked, room: Workspace) -> Program:
     process = ProgramProcess(command, folder=room.root, confinement=confinement)
     if asked.speaks == "lines":
         return LineProgram(process)
-    return AcpProgram(process, room.root, writes=asked.policy.writes)
+    policy = asked.policy
+    return AcpProgram(process, room.root, writes=policy.writes, egress=policy.egress)
 
 
 def require_command(what: str, line: str) -> tuple[str, ...]:

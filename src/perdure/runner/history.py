@@ -50,7 +50,8 @@ from perdure.trace.stop_request import STOP_NAME
 from perdure.trace.workers_lock import WORKERS_LOCK_NAME
 
 # What a run leaves that was killed before its registry was born.
-_REMAINS = {LOCK_NAME, WORKERS_LOCK_NAME, RESERVE_NAME, STOP_NAME, STATUS_NAME}
+# The last is where a supervisor of the run has its own files, before there is a run.
+_REMAINS = {LOCK_NAME, WORKERS_LOCK_NAME, RESERVE_NAME, STOP_NAME, STATUS_NAME, "supervise"}
 
 
 @dataclass(frozen=True)
@@ -202,7 +203,7 @@ def code_of(config: RunConfig) -> Fingerprint:
         SourceError: a module or a declared data file cannot be read.
 
     """
-    return code_at(config.study_file.parent, classes_of(config.study), config.study.files)
+    return code_at(config.study_file.parent, code_of_study(config.study), config.study.files)
 
 
 def code_at(folder: Path, classes: Iterable[str], files: Sequence[str] = ()) -> Fingerprint:
@@ -220,13 +221,14 @@ def code_at(folder: Path, classes: Iterable[str], files: Sequence[str] = ()) -> 
 
 
 def plugins_of(study: Study) -> tuple[str, ...]:
-    """Name the classes of a study that are not ours, each once, as `module:Class`."""
-    return _own(classes_of(study))
+    """Name what is not ours of a study's classes and tools, each once, as `module:name`."""
+    return _own(code_of_study(study))
 
 
-def classes_of(study: Study) -> tuple[str, ...]:
-    """Name the classes of a study's agent and worlds."""
-    return (study.agent.agent, *(scenario.world for scenario in study.scenarios))
+def code_of_study(study: Study) -> tuple[str, ...]:
+    """Name the code that a study is driven with: its agent's, its worlds', its tools'."""
+    worlds = (scenario.world for scenario in study.scenarios)
+    return (*study.agent.code, *worlds)
 
 
 def _own(classes: Iterable[str]) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from perdure.records.registry import (
     WorldOutcome,
 )
 from perdure.records.request import CallKey, CallResult, ChatRequest, EmbedRequest, FailureCause
+from perdure.records.tools import Effect, ToolAnswer, ToolCall
 from perdure.runner.estimates import CallsSeen
 from perdure.runner.ladder import NOTHING_DUE, Due
 
@@ -82,7 +83,10 @@ class TickReport(Record):
 
 
 class ModelHost(Protocol):
-    """Where every model call of a run is decided, made, journaled and paid."""
+    """Where every model call of a run is decided, made, journaled and paid.
+
+    Calls of tools outside the worlds are journaled here as well, and made by whoever asks.
+    """
 
     async def open_tick(self, opening: TickOpening) -> TickOpening:
         """Open a tick durably before its first call; give the opening that holds."""
@@ -104,6 +108,18 @@ class ModelHost(Protocol):
 
     async def call(self, key: CallKey, request: ChatRequest | EmbedRequest) -> CallResult:
         """Make one call, with its retries. A failure is in the result, never an exception."""
+        ...
+
+    async def begin_effect(self, key: CallKey, call: ToolCall, effect: Effect) -> ToolAnswer | None:
+        """Say durably that a tool outside the world is about to be called; None is leave to do it.
+
+        What was called before in this tick is answered from then, and never called again if it
+        acts: with an unknown outcome where nobody saw its answer.
+        """
+        ...
+
+    async def end_effect(self, key: CallKey, answer: ToolAnswer) -> None:
+        """Say durably what the tool has answered, before anybody goes by it."""
         ...
 
     def refusal(self, world: str, tick: int) -> Limit | None:

@@ -28,7 +28,7 @@ from perdure.records.presentation import Plan, Presentation, Said, TurnJob, Worl
 from perdure.records.record import Record
 from perdure.records.registry import RunForced
 from perdure.records.request import Message
-from perdure.records.scenario import AgentSettings, Header, Question
+from perdure.records.scenario import AGENT_WITH_TOOLS, AgentSettings, Header, Question
 from perdure.records.study import Study
 from perdure.runner.carried import Carried
 from perdure.runner.difference import Differing, differing
@@ -37,7 +37,7 @@ from perdure.study.identity import header_as
 from perdure.trace.lookup import Lookup
 from perdure.trace.wanted import Span, Wanted
 
-_OURS = AgentSettings().agent
+_OURS = (AgentSettings().agent, AGENT_WITH_TOOLS)
 _STEPS = tuple(KIND_OF[kind] for kind in (StimulusPublished, TickClosed))
 
 
@@ -102,7 +102,7 @@ def assemble(
     """
     turn = outcome.payload
     assert isinstance(turn, Turn | TurnNotTaken), "only these have a prompt"
-    if header.agent.agent != _OURS:
+    if header.agent.agent not in _OURS:
         return Assembled(
             standing=Standing.NOT_ASSEMBLED,
             why=(

@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from perdure.base.errors import DamagedRecordError
+from perdure.base.errors import DamagedRecordError, MovedError
 from perdure.inference.charges import is_final, uncharged
+from perdure.inference.effects import may_have_acted
 from perdure.inference.journaled import JournaledHost
 from perdure.records.events import Cost
 from perdure.records.journal import OpenTick
@@ -38,7 +39,7 @@ def losses_of(tick: OpenTick, log: Sequence[LogPayload]) -> tuple[TickDiscarded,
     epochs = {tick.epoch, *(call.epoch for call in tick.calls)} & killed_epochs(log)
     place = (tick.opening.world, tick.opening.tick)
     known = {(row.world_id, row.tick, row.epoch) for row in log if isinstance(row, TickDiscarded)}
-    kept = sum(call.settled is not None and is_final(call.settled) for call in tick.calls)
+    kept = sum(call.settled is not None and is_final(call.settled) for call in tick.model_calls)
     return tuple(
         TickDiscarded(world_id=place[0], tick=place[1], epoch=epoch, kept=kept)
         for epoch in sorted(epochs)
@@ -71,6 +72,14 @@ async def reconcile(
         given_up = afresh or tick.epoch < forced
         head = await asyncio.to_thread(reading.head, world_id)
         in_record = head is not None and number <= head.tick
+        if given_up and not in_record and may_have_acted(tick.effects):
+            raise MovedError(
+                "Tools of this tick have acted outside the world already. It would be opened"
+                " afresh, and they would act again.",
+                moved=("--force",),
+                where=f"world {world_id}, tick {number}",
+                remedy="Put back what moved, and go on without --force until the tick is closed.",
+            )
         if not in_record:
             for loss in losses_of(tick, log):
                 await registry.log(loss)

@@ -7,11 +7,11 @@ own, so that every tick can be driven again from its record alone.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
 from perdure.base.vectors import Vector, rounded, unpack
-from perdure.records.drive import ModelReturned, ProviderFailed, job_of
+from perdure.records.drive import ModelReturned, ProviderFailed, ToolCalled, ToolResult, job_of
 from perdure.records.events import (
     AnswerGiven,
     Cost,
@@ -32,6 +32,7 @@ from perdure.records.request import (
     Reply,
     Vectors,
 )
+from perdure.records.tools import ToolAnswer, ToolCall
 
 Answer = Reply | Vectors | FailureCause
 # A job, a purpose, and the call's ordinal among those of the two.
@@ -130,6 +131,23 @@ class _Gathering:
             formed = Vectors(vectors=tuple(vectors), served=SERVED)
             self._found.setdefault((job, "memory", 0), formed)
         return self._found
+
+
+def recorded_effects(events: Iterable[Event]) -> dict[int, list[tuple[ToolCall, ToolAnswer]]]:
+    """List what every call of a tool was answered, by job and in order."""
+    called: dict[tuple[str, int, str], ToolCall] = {}
+    found: dict[int, list[tuple[ToolCall, ToolAnswer]]] = defaultdict(list)
+    for event in events:
+        match event.payload:
+            case ToolCalled() as line:
+                called[line.run, line.turn, line.call.id] = line.call
+            case ToolResult() as line:
+                call = called[line.run, line.turn, line.call_id]
+                answer = ToolAnswer(status=line.status, text=line.text, dropped=line.dropped)
+                found[job_of(line.run)].append((call, answer))
+            case _:
+                pass
+    return found
 
 
 def untold(

@@ -12,6 +12,7 @@ from perdure.records.events import Head
 from perdure.records.journal import TickOpening
 from perdure.records.registry import CallsLost, CallsOrphaned, WorldOutcome
 from perdure.records.request import CallKey, CallResult, ChatRequest, EmbedRequest, FailureCause
+from perdure.records.tools import Effect, ToolAnswer, ToolCall
 from perdure.runner.port import TickOpened, TickPaused, TickReport
 from perdure.runner.told import error_of
 from perdure.runner.wire import GOVERNOR, HOST, METHODS, Answer, Ask, Line, Withdraw, frame, pack
@@ -139,6 +140,15 @@ class RemoteHost:
         """Make one call, with its retries. A failure is in the result, never an exception."""
         found = await self._ask((key.world, key.tick), "call", key, request)
         return cast("CallResult", found)
+
+    async def begin_effect(self, key: CallKey, call: ToolCall, effect: Effect) -> ToolAnswer | None:
+        """Say durably that a tool outside the world is about to be called; None is leave."""
+        found = await self._ask((key.world, key.tick), "begin_effect", key, call, effect)
+        return cast("ToolAnswer | None", found)
+
+    async def end_effect(self, key: CallKey, answer: ToolAnswer) -> None:
+        """Say durably what the tool has answered, before anybody goes by it."""
+        await self._ask((key.world, key.tick), "end_effect", key, answer)
 
     async def _ask(self, place: tuple[str, int], name: str, *arguments: Any) -> Any:
         result, answer = await self._questions.ask(place[0], f"{HOST}.{name}", *arguments)

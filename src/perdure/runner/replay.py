@@ -8,7 +8,7 @@ two causes: the code moved since, or the code is not deterministic. What moved i
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,12 +16,14 @@ from pathlib import Path
 import msgspec
 
 from perdure.agent import AGENT_VERSION, Agent
+from perdure.agent.drive.tools.function import FunctionTool
 from perdure.base.errors import (
     PluginError,
     UsageError,
 )
 from perdure.closure.compare import compare
 from perdure.closure.source import SourceError
+from perdure.inference.effects import UNKNOWN
 from perdure.inference.host import HostStats
 from perdure.inference.reservations import Limit
 from perdure.records.events import Batch, Head
@@ -40,6 +42,7 @@ from perdure.records.request import (
 )
 from perdure.records.scenario import Header
 from perdure.records.study import Study
+from perdure.records.tools import Effect, ToolAnswer, ToolCall
 from perdure.runner.config import study_file_of
 from perdure.runner.divergence import UNRECORDED, Divergence, Found, diverged, divergence_of
 from perdure.runner.history import code_at
@@ -53,6 +56,7 @@ from perdure.runner.recorded_calls import (
     ReadBlob,
     recorded_attempts,
     recorded_calls,
+    recorded_effects,
 )
 from perdure.runner.world_run import WorldRun
 from perdure.study.identity import header_as
@@ -131,6 +135,7 @@ class _Stage:
     header: Header
     world: World
     agent: Agent
+    outside: Sequence[FunctionTool]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,8 +166,8 @@ class _Driven:
         return found
 
     def _stage(self, first: int, header: Header) -> _Stage:
-        parts = PluginParts(header.agent.agent, [header.scenario.world], self.folder)
-        return _Stage(first, header, parts.world(header), parts.agent(header))
+        parts = PluginParts(header.agent, [header.scenario.world], self.folder)
+        return _Stage(first, header, parts.world(header), parts.agent(header), parts.outside)
 
     def forced_after(self, world_id: str, tick: int) -> tuple[str, ...]:
         """Name what the run was forced past after a tick was closed."""
@@ -180,7 +185,11 @@ async def _replay_world(driven: _Driven, world_id: str) -> ReplayedWorld:
     ticks = events = 0
     divergence = None
     for past in past_ticks(reader.events(world_id), blob):
-        host.load(recorded_calls(past.events, blob), recorded_attempts(past.costs))
+        host.load(
+            recorded_calls(past.events, blob),
+            recorded_attempts(past.costs),
+            recorded_effects(past.events),
+        )
         beside.load(past)
         opened = TickOpened(
             plan=past.plan, log_head=LogHead(seq=-1, chain=""), epoch=0, due=past.due
@@ -213,6 +222,7 @@ async def _world_at(
         people=driven.people,
         world=stage.world,
         agent=stage.agent,
+        outside=stage.outside,
         partition=partition,
         host=host,
         forced_until=tick - 1,
@@ -230,7 +240,7 @@ def _causes(driven: _Driven) -> tuple[str, ...]:
     headers = [
         reader.header(world.world_id) for world in reader.worlds if reader.has(world.world_id)
     ]
-    own = [name for one in headers for name in (one.agent.agent, one.scenario.world)]
+    own = [name for one in headers for name in (*one.agent.code, one.scenario.world)]
     study = msgspec.json.decode(study_in_force(reader.entry, reader.log), type=Study)
     try:
         now = code_at(driven.folder, own, study.files)
@@ -259,13 +269,18 @@ class _RecordHost:
     def __init__(self) -> None:
         self._answers: dict[Place, Answer] = {}
         self._attempts: dict[Place, tuple[Attempt, ...]] = {}
+        self._effects: dict[int, Iterator[tuple[ToolCall, ToolAnswer]]] = {}
         self.unrecorded: list[CallKey] = []
         self.stop_cause: FailureCause | None = None
 
     def load(
-        self, answers: dict[Place, Answer], attempts: dict[Place, tuple[Attempt, ...]]
+        self,
+        answers: dict[Place, Answer],
+        attempts: dict[Place, tuple[Attempt, ...]],
+        effects: dict[int, list[tuple[ToolCall, ToolAnswer]]],
     ) -> None:
-        """Take the answers of the tick that is driven next, and what they had cost."""
+        """Take the answers of the tick that is driven next, what they had cost, and of tools."""
+        self._effects = {job: iter(told) for job, told in effects.items()}
         self._answers = answers
         self._attempts = attempts
         self.unrecorded = []
@@ -285,6 +300,25 @@ class _RecordHost:
             return CallResult(key=key, attempts=(Attempt(failed=answer),))
         attempts = self._attempts.get(place, (Attempt(),))
         return CallResult(key=key, attempts=attempts, answer=answer)
+
+    async def begin_effect(
+        self,
+        key: CallKey,
+        call: ToolCall,
+        effect: Effect,  # noqa: ARG002 - whatever it is, nothing is done
+    ) -> ToolAnswer:
+        """Give the recorded answer: nothing is done outside.
+
+        Calls that are answered without being made, such as refused ones, are passed over.
+        """
+        for made, answer in self._effects.get(key.job, ()):
+            if made == call:
+                return answer
+        self.unrecorded.append(key)
+        return UNKNOWN
+
+    async def end_effect(self, key: CallKey, answer: ToolAnswer) -> None:
+        """Never happen: every call is answered before it is made."""
 
     async def open_tick(self, opening: TickOpening) -> TickOpening:
         """Open nothing: the record's own plan holds."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -24,7 +25,7 @@ from perdure.base.errors import (
     PerdureError,
     UsageError,
 )
-from perdure.base.vectors import Vector, pack, rounded, unpack
+from perdure.base.vectors import Vector, has_direction, pack, rounded, unpack
 from perdure.elicitation.rating import rated
 from perdure.inference import charges
 from perdure.inference.host import InferenceHost
@@ -64,6 +65,7 @@ from perdure.trace.scores import (
     all_scores,
     answers_of,
     has_scores,
+    lacks_vectors,
     read_scores,
     scores_folder,
 )
@@ -119,7 +121,7 @@ async def _rescore(folder: Path, wanted: Wanted, clock: Clock) -> Rescored:
     try:
         with RunReader.open(folder) as reader:
             reader.check_registry()
-            job = _planned(reader, wanted)
+            job = await _lacking(folder, _planned(reader, wanted))
             known = has_scores(folder, job.rescoring.id)
             if not known:
                 await _Work(folder, reader, job, clock).do()
@@ -139,6 +141,24 @@ class _Job:
     question: Question
     spec: ModelSpec
     study: Study
+
+
+async def _lacking(folder: Path, job: _Job) -> _Job:
+    """Go on from scores that are there and lack vectors: they stay, and the next ones name them."""
+    while has_scores(folder, job.rescoring.id):
+        there = read_scores(folder, job.rescoring.id)
+        if not lacks_vectors(there):
+            break
+        await _note(folder, there)
+        again = msgspec.structs.replace(job.rescoring, id="", again=there.rescoring.id)
+        job = replace(job, rescoring=_named(again))
+    return job
+
+
+def _named(rescoring: Rescoring) -> Rescoring:
+    """Give it the id that follows from all the rest of it."""
+    name = sha256(encode(rescoring)).hex()[:_ID_DIGITS]
+    return msgspec.structs.replace(rescoring, id=name)
 
 
 def _planned(reader: RunReader, wanted: Wanted) -> _Job:
@@ -175,9 +195,8 @@ def _planned(reader: RunReader, wanted: Wanted) -> _Job:
         or {point: point for point in anchors.points},
         ends={name: head.seq for name, head in heads.items() if head is not None},
     )
-    named = sha256(encode(rescoring)).hex()[:_ID_DIGITS]
     return _Job(
-        rescoring=msgspec.structs.replace(rescoring, id=named),
+        rescoring=_named(rescoring),
         question=asked,
         spec=spec,
         study=study,
@@ -248,6 +267,8 @@ class _Work:
         self._journal: Journal | None = None
         self._unscorable: Counter[str] = Counter()
         self._answers = self._scored = self._kept = 0
+        again = job.rescoring.again
+        self._earlier = answers_of(folder, again) if again else None
 
     async def do(self) -> None:
         """Write the file of scores."""
@@ -261,6 +282,11 @@ class _Work:
                         for tick in self._ticks(world):
                             for answer in await self._tick(world, tick):
                                 writer.add(answer)
+                if not self._answers:
+                    raise UsageError(
+                        f"Nobody answered {self._job.question.id!r}, so there is nothing to score.",
+                        remedy="Score another question, or this one when it was answered.",
+                    )
                 writer.seal(await self._end())
         finally:
             if self._inner is not None:
@@ -274,8 +300,8 @@ class _Work:
         rescoring = self._job.rescoring
         for scores in all_scores(self._folder):
             of = scores.rescoring
-            same = msgspec.structs.replace(rescoring, id=of.id, how=of.how)
-            if same == of and of.how.anchors == rescoring.how.anchors:
+            same = msgspec.structs.replace(rescoring, id=of.id, how=of.how, again=of.again)
+            if same == of and of.how.anchors == rescoring.how.anchors and not lacks_vectors(scores):
                 return of.id
         return None
 
@@ -333,11 +359,15 @@ class _Work:
         turns = [event for event in events if _asks(event, self._job.question.id)]
         if not turns:
             return []
+        before = [] if self._earlier is None else list(islice(self._earlier, len(turns)))
+        kept = {place: one for place, one in enumerate(before) if one.similarities}
         due = [
             Due(job=place, words=_said_in(event), question=self._job.question)
             for place, event in enumerate(turns)
+            if place not in kept
         ]
-        known = self._recorded(world, events)
+        # Where vectors were missing, those on record may be of another model than those to come.
+        known = {} if before else self._recorded(world, events)
         self._kept += sum(one.words in known for one in due)
         anchors = {self._job.rescoring.anchors.construct: self._job.rescoring.anchors}
         for purpose, calls in _calls(due, anchors):
@@ -345,8 +375,10 @@ class _Work:
             known |= await self._embedded(purpose, [text for text in texts if text not in known])
         found = rate_by(due, anchors, known)
         return [
-            self._counted(_answer(world, event, found[one.job]))
-            for one, event in zip(due, turns, strict=True)
+            self._again(kept[place])
+            if place in kept
+            else self._counted(_answer(world, event, found[place]))
+            for place, event in enumerate(turns)
         ]
 
     def _counted(self, answer: RescoredAnswer) -> RescoredAnswer:
@@ -381,7 +413,8 @@ class _Work:
                 answer = given.get((purpose, ordinal))
                 if answer is not None and answer.count == len(texts):
                     blob = self._reader.blob(world, answer.vectors)
-                    found.update(zip(texts, unpack(blob, answer.count), strict=True))
+                    vectors = zip(texts, unpack(blob, answer.count), strict=True)
+                    found.update((text, one) for text, one in vectors if has_direction(one))
         return found
 
     async def _embedded(self, purpose: str, texts: Sequence[str]) -> dict[str, Vector]:
@@ -473,7 +506,7 @@ def _answer(world: str, event: Event, scored: Scored) -> RescoredAnswer:
 
 def _taken(tick: OpenTick) -> Amounts:
     """Sum up what the calls of an open tick took of the budget, those that are lost as well."""
-    done = [charges.spent(call.settled) for call in tick.calls if call.settled is not None]
+    done = [charges.spent(call.settled) for call in tick.model_calls if call.settled is not None]
     lost = [
         Amounts(money=row.cost, calls=row.calls, tokens=row.tokens, unknown=row.unknown_costs)
         for row in charges.lost(tick)

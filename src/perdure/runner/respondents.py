@@ -16,14 +16,15 @@ from perdure.inference.provider import Provider
 from perdure.inference.retry import RetryPolicy
 from perdure.records.study import Endpoint, ModelSpec
 from perdure.study.pricing import price_of
-from perdure.study.read_models import gives_only_vectors
+from perdure.study.read_models import gives_only_vectors, leading
 
 
 def host_for(models: Mapping[str, ModelSpec], currency: str) -> InferenceHost:
     """Make the inference host of a run. `models` maps each role to the model that answers it.
 
-    Limits and patience are those of the first model: they hold for the whole run. `currency` is
-    the study's: what a provider states in another one is not read.
+    Each model has a patience of its own; what may be in flight, and sent in a minute, is one limit
+    for the whole run, that of the leading model. `currency` is the study's: what a provider states
+    in another one is not read.
 
     Raises:
         UsageError: a model cannot be made ready, with the line that mends it.
@@ -36,9 +37,10 @@ def host_for(models: Mapping[str, ModelSpec], currency: str) -> InferenceHost:
         identity = hash_hex(spec)
         if identity not in providers:
             providers[identity] = provider_for(spec, currency)
-        respondents[role] = Respondent(providers[identity], price_of(spec))
-    endpoint = next(iter(models.values())).endpoint
-    return InferenceHost(respondents, retry=_patience(endpoint), limits=_limits(endpoint))
+        respondents[role] = Respondent(
+            providers[identity], price_of(spec), retry=_patience(spec.endpoint)
+        )
+    return InferenceHost(respondents, limits=_limits(leading(models).endpoint))
 
 
 def provider_for(spec: ModelSpec, currency: str) -> Provider:

@@ -17,7 +17,7 @@ from perdure.population.gates import refusals
 from perdure.records.population import Population
 from perdure.records.study import Study
 from perdure.runner.config import RunConfig
-from perdure.study.forecast import DEAR, call_costs
+from perdure.study.forecast import DEAR, call_costs, kinds_called
 
 
 def require_spendable(config: RunConfig, priced: Priced, *, begun: bool) -> RunConfig:
@@ -54,8 +54,9 @@ def graph_library(population: Population) -> dict[str, str]:
 
 
 def _require_cheap_calls(study: Study) -> None:
+    called = kinds_called(study)
     for (role, purpose), (typical, _) in call_costs(study).items():
-        if typical is not None and typical > DEAR:
+        if (role, purpose) in called and typical is not None and typical > DEAR:
             raise UsageError(
                 f"A typical call of {study.models[role].pin.model} ({role}, {purpose}) costs "
                 f"{show(typical, study.currency)}.",

@@ -5,12 +5,13 @@ The same in the process that governs the run as in a worker.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
 from perdure.agent import Agent
+from perdure.agent.drive.tools.function import FunctionTool
 from perdure.base.crashpoints import crashpoint
 from perdure.base.errors import DamagedRecordError
 from perdure.records.events import Head
@@ -34,6 +35,11 @@ class Parts(Protocol):
 
     def agent(self, header: Header) -> Agent:
         """Make the agent of a header."""
+        ...
+
+    @property
+    def outside(self) -> Sequence[FunctionTool]:
+        """The tools outside the worlds."""
         ...
 
 
@@ -73,6 +79,7 @@ class Workshop:
             people=self.people,
             world=world,
             agent=agent,
+            outside=self.parts.outside,
             partition=partition,
             host=self.host,
             forced_until=forced_until,

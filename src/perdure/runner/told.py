@@ -11,6 +11,8 @@ from typing import Any
 import msgspec
 
 from perdure.agent import CallFailedError
+from perdure.agent.drive.ports import ModelFailedError
+from perdure.agent.drive.tools.signature import ArgumentsError
 from perdure.base.errors import (
     BudgetReachedError,
     InternalError,
@@ -63,7 +65,7 @@ def tell(error: Exception) -> Told:
             diffs=getattr(error, "diffs", ()),
             problems=tuple(
                 ToldProblem(file=one.file, line=one.line, wrong=one.wrong, remedy=one.remedy)
-                for one in getattr(error, "problems", ())
+                for one in (error.problems if isinstance(error, InvalidStudyError) else ())
             ),
             cause=getattr(error, "cause", None),
         )
@@ -100,6 +102,17 @@ def _call_failed(cls: Any, what: Told) -> PerdureError:
     return error
 
 
+def _model_failed(cls: Any, what: Told) -> PerdureError:
+    assert what.cause is not None, "a failed call has its cause"
+    error: PerdureError = cls(what.cause, again=False, detail=what.wrong)
+    return error
+
+
+def _arguments(cls: Any, what: Told) -> PerdureError:
+    error: PerdureError = cls([what.wrong])
+    return error
+
+
 def _invalid_study(cls: Any, what: Told) -> PerdureError:
     error: PerdureError = cls(
         [
@@ -124,6 +137,8 @@ def _moved(cls: Any, what: Told) -> PerdureError:
 
 _MAKE: dict[type[PerdureError], Callable[[Any, Told], PerdureError]] = {
     CallFailedError: _call_failed,
+    ModelFailedError: _model_failed,
+    ArgumentsError: _arguments,
     InvalidStudyError: _invalid_study,
     BudgetReachedError: _budget_reached,
     MovedError: _moved,

@@ -26,6 +26,7 @@ from perdure.runner.config import RunConfig
 from perdure.runner.meter import Observer
 from perdure.study.forecast import Pace
 from perdure.study.pricing import FREE_PROVIDERS
+from perdure.study.read_models import leading
 from perdure.study.schedule import Kind, Schedule
 from perdure.trace.reader import RunReader
 
@@ -66,16 +67,25 @@ class Trial(Record):
         }
 
 
-def try_out(config: RunConfig, *, observer: Observer | None = None) -> Trial:
+def try_out(
+    config: RunConfig, *, observer: Observer | None = None, acts_outside: bool = False
+) -> Trial:
     """Run the first tick with any calls, of the first world, and measure it.
 
     Worlds are cut off after that tick. Its calls are made and paid for; its record is not kept.
+    With `acts_outside`, what its personas do with tools outside the world is done in earnest too.
 
     Raises:
-        UsageError: no tick has any calls.
+        UsageError: no tick has any calls, or its personas could act outside and may not.
         PerdureError: the run was refused, or failed, as it would be in earnest.
 
     """
+    if config.study.agent.outside_tools and not acts_outside:
+        raise UsageError(
+            "Its personas have tools outside their world, and a trial would really use them.",
+            where="agent.outside",
+            remedy="Plan without --try, or allow it with --outside.",
+        )
     cut, tick = _cut(config.study)
     last: list[Progress] = []
 
@@ -186,9 +196,9 @@ def _measured(
 
 def _pace(study: Study, calls: int, personas: int, seconds: float) -> Pace:
     """Say how long one call takes, taking it that as many were in flight as could be."""
-    first = next(iter(study.models.values()))
-    most = first.endpoint.concurrency_max
+    speaks = leading(study.models)
+    most = speaks.endpoint.concurrency_max
     in_flight = min(most, personas)
     # What runs here was busy with what was tried: more calls in flight would not make it faster.
-    is_here = first.pin.provider in FREE_PROVIDERS
+    is_here = speaks.pin.provider in FREE_PROVIDERS
     return Pace(call_s=seconds * in_flight / calls, in_flight_max=in_flight if is_here else most)

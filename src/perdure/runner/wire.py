@@ -22,7 +22,8 @@ from perdure.records.people import People
 from perdure.records.record import Record
 from perdure.records.registry import CallsLost, CallsOrphaned, WorldOutcome
 from perdure.records.request import CallKey, CallResult, ChatRequest, EmbedRequest, FailureCause
-from perdure.records.scenario import Header
+from perdure.records.scenario import AgentSettings, Header
+from perdure.records.tools import Effect, ToolAnswer, ToolCall
 from perdure.runner.port import TickOpened, TickPaused, TickReport
 from perdure.runner.told import Told
 
@@ -38,7 +39,8 @@ class Setup(Record, tag="setup"):
     """What a worker is told before anything else: the run, and how this process is to be.
 
     `run_folder` is where the records are, `study_folder` where plug-ins and the data `files` are.
-    `agent` and `worlds` are the classes of the study, `plugins` those of them that are not ours.
+    `agent` is what the study says of it, `worlds` are classes, `plugins` is what of all that the
+    study names is not ours.
     `path` is where modules are looked for, and `python_path` the variable as it is for everybody
     else. `memory_bytes` is the address space that the process may have, if that is limited. With
     `tells_stacks` it answers SIGUSR1.
@@ -48,7 +50,7 @@ class Setup(Record, tag="setup"):
     run_folder: str
     study_folder: str
     files: tuple[str, ...]
-    agent: str
+    agent: AgentSettings
     worlds: tuple[str, ...]
     plugins: tuple[str, ...]
     fingerprint: Fingerprint
@@ -153,6 +155,8 @@ METHODS: dict[str, Method] = {
     f"{HOST}.lost": Method(tuple[str, int], tuple[CallsLost, ...]),
     f"{HOST}.orphans": Method(tuple[str, int, tuple[CallKey, ...]], CallsOrphaned | None),
     f"{HOST}.close_tick": Method(tuple[str, int], None),
+    f"{HOST}.begin_effect": Method(tuple[CallKey, ToolCall, Effect], ToolAnswer | None),
+    f"{HOST}.end_effect": Method(tuple[CallKey, ToolAnswer], None),
     f"{HOST}.call": Method(tuple[CallKey, ChatRequest | EmbedRequest], CallResult),
 }
 

@@ -14,6 +14,7 @@ from functools import partial
 import msgspec
 
 from perdure.agent import Agent
+from perdure.agent.drive.tools.function import FunctionTool
 from perdure.base.canonical import hash_hex
 from perdure.base.crashpoints import crashpoint
 from perdure.base.errors import BudgetReachedError, MovedError, PluginError
@@ -77,8 +78,11 @@ class WorldRun:
         forced_until: int = -1,
         guard: Guard = unguarded,
         quorum: float | None = None,
+        outside: Sequence[FunctionTool] = (),
     ) -> None:
         """Make the run of a world. `personas` are those of its `people`, by id.
+
+        `outside` are the tools outside the world that its personas have.
 
         Its ticks up to `forced_until` are from before the run was last forced. `guard` is called
         before a tick is written, off the event loop, and raises what forbids it. `quorum` stands in
@@ -91,6 +95,7 @@ class WorldRun:
         self._world = world
         self._agent = agent
         self._host = host
+        self._outside = outside
         self._forced_until = forced_until
         self._guard = guard
         self._header_hash = hash_hex(header)
@@ -199,6 +204,7 @@ class WorldRun:
             header=self.header,
             tick=tick,
             furniture=Furniture(self._world, self.header.scenario.world, self._place(tick)),
+            outside=self._outside,
         )
         answers, delta = await self._step(tick, plan, calls)
         self._carried.publish(delta)
@@ -392,9 +398,10 @@ def _scores(
         if job.question.scoring is Scoring.LOGPROBS:
             order = [choice.id for choice in questions[job.question.id].choices]
             return score_chances(outcome.first_tokens, job.question, order)
-        return rated.get(job.index) or score(
-            own_words(outcome.answer, outcome.reaction), job.question
-        )
+        # Choices are given in the order of the study, whatever order they were listed in.
+        choices = questions[job.question.id].choices
+        asked = msgspec.structs.replace(job.question, choices=choices)
+        return rated.get(job.index) or score(own_words(outcome.answer, outcome.reaction), asked)
 
     return tuple(
         scored(job, outcome) if isinstance(outcome, TurnDone) and job.question.is_scored else None

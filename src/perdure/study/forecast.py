@@ -19,7 +19,7 @@ from perdure.records.usage import Usage
 from perdure.study.identity import Cell
 from perdure.study.lengths import lengths
 from perdure.study.pricing import amount_of, most_for, price_of
-from perdure.study.read_models import EMBED
+from perdure.study.read_models import EMBED, leading
 from perdure.study.schedule import (
     ANCHORS,
     INTEREST,
@@ -38,6 +38,7 @@ from perdure.study.schedule import (
 )
 
 DEAR = NANO
+_MANY = 1_000_000  # personas, of whom no share is nobody
 
 
 class CallForecast(Record):
@@ -201,6 +202,20 @@ def call_costs(study: Study) -> dict[Kind, tuple[int | None, int | None]]:
     }
 
 
+def kinds_called(study: Study) -> frozenset[Kind]:
+    """Name the kinds of calls that a study can make; with parts of the user's own, every kind."""
+    if _own_parts(study):
+        return frozenset(KINDS)
+    schedules = (_schedule(study, scenario) for scenario in study.scenarios)
+    return frozenset(
+        kind
+        for schedule in schedules
+        for tick in schedule.ticks
+        for kind, most in schedule.most(tick, _MANY).items()
+        if most
+    )
+
+
 class _Counted:
     """The calls of one tick, over the worlds: to expect, and at most."""
 
@@ -359,13 +374,9 @@ def _world(cell: Cell, turns: tuple[int, int]) -> WorldForecast:
 
 
 def _attempts_worst(study: Study, part: CallForecast) -> int:
-    """Count the attempts at most. The limits of the first model hold for the whole run."""
-    retries = _first(study).endpoint.retries_max if _is_sent(study.models[part.role]) else 0
-    return (1 + retries) * part.calls_worst
-
-
-def _first(study: Study) -> ModelSpec:
-    return next(iter(study.models.values()))
+    """Count the attempts at most, by the patience with the model that is called."""
+    spec = study.models[part.role]
+    return (1 + (spec.endpoint.retries_max if _is_sent(spec) else 0)) * part.calls_worst
 
 
 def _is_sent(spec: ModelSpec) -> bool:
@@ -386,7 +397,7 @@ def _sum(amounts: Iterable[int | None]) -> int | None:
 
 def _seconds(study: Study, ticks: tuple[TickForecast, ...], pace: Pace | None) -> float | None:
     """Say how long the ticks take one after another, at a measured pace or a limited one."""
-    limit = _first(study).endpoint.requests_per_minute
+    limit = leading(study.models).endpoint.requests_per_minute
     total = sum(tick.calls for tick in ticks)
     limited = total * 60 / limit if limit else None
     if pace is None:
@@ -404,11 +415,12 @@ def _seconds_worst(study: Study, ticks: tuple[TickForecast, ...]) -> float | Non
     # Vectors that are made here take no time; what speaks here takes as long as the machine does.
     if not all(_is_sent(spec) for spec in spoken):
         return None
-    endpoint = _first(study).endpoint
-    rounds = sum(math.ceil(tick.calls_worst / endpoint.concurrency_max) for tick in ticks)
-    attempts = (1 + endpoint.retries_max) * sum(tick.calls_worst for tick in ticks)
-    waiting = attempts * 60 / endpoint.requests_per_minute if endpoint.requests_per_minute else 0.0
-    return rounds * endpoint.deadline_s + waiting
+    limits = leading(study.models).endpoint
+    sent = [spec.endpoint for spec in study.models.values() if _is_sent(spec)]
+    rounds = sum(math.ceil(tick.calls_worst / limits.concurrency_max) for tick in ticks)
+    attempts = (1 + max(one.retries_max for one in sent)) * sum(tick.calls_worst for tick in ticks)
+    waiting = attempts * 60 / limits.requests_per_minute if limits.requests_per_minute else 0.0
+    return rounds * max(one.deadline_s for one in sent) + waiting
 
 
 def _own_parts(study: Study) -> bool:

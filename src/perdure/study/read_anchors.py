@@ -85,14 +85,14 @@ def load_anchors(path: Path) -> Anchors:
     except files.RefusedFileError as error:
         found.add(0, f"The file of anchors {error}.", "Give the path of a file of anchors.")
     if anchors is None or found:
-        raise InvalidStudyError(found.listed())
+        raise InvalidStudyError(found.listed(), within="the anchors")
     return anchors
 
 
 def parse_anchors(data: bytes, found: Findings) -> Anchors | None:
     """Parse a file of anchors; every problem goes to `found`. None if anything was found."""
     before = len(found)
-    root = read_yaml(data, found)
+    root = read_yaml(data, found, start=f"{schema.CONSTRUCT.key}:")
     if root is not None and not isinstance(root, Table):
         found.add(root.line, "The file is not a mapping.", "Start with `construct:`.")
     if not isinstance(root, Table):

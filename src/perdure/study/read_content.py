@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perdure.records.scenario import AgentSettings, Brief, Claim, Variant
+from perdure.records.scenario import AGENT_WITH_TOOLS, AgentSettings, Brief, Claim, Variant
 from perdure.study import schema
 from perdure.study.section import Section
 
@@ -30,10 +30,23 @@ def read_agent(study: Section) -> AgentSettings:
         return AgentSettings()
     section = study.get(schema.AGENT)
     window = section.get(schema.CONTEXT_TOKENS)
-    with_tools = section.get(schema.AGENT_CLASS) == schema.AGENT_WITH_TOOLS
+    with_tools = section.get(schema.AGENT_CLASS) == AGENT_WITH_TOOLS
     if with_tools and not section.present(schema.TURN_CALLS):
         wrong = "An agent with tools could make any number of calls in a turn."
         section.wrong(schema.TURN_CALLS, wrong, "Write how many at most, such as 6.")
+    outside = section.get(schema.OUTSIDE)
+    if section.present(schema.OUTSIDE) and not with_tools:
+        section.wrong(
+            schema.OUTSIDE,
+            "Only an agent with tools can use them.",
+            f"Leave them out, or write `class: {AGENT_WITH_TOOLS}`.",
+        )
+    tools = tuple(spot.value for spot in outside.get(schema.OUTSIDE_TOOLS))
+    twice = sorted({name for name in tools if tools.count(name) > 1})
+    if twice:
+        outside.wrong(
+            schema.OUTSIDE_TOOLS, f"It names {', '.join(twice)} twice.", "Name each tool once."
+        )
     return AgentSettings(
         agent=section.get(schema.AGENT_CLASS),
         temperature=section.get(schema.TEMPERATURE),
@@ -51,4 +64,6 @@ def read_agent(study: Section) -> AgentSettings:
         },
         turn_calls_max=section.get(schema.TURN_CALLS),
         turn_cost_max=section.get(schema.TURN_COST),
+        outside_tools=tools,
+        outside_egress=outside.get(schema.OUTSIDE_EGRESS),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -22,6 +23,7 @@ HTTP = "http"
 LOCAL = "local"
 # The role of the model that gives vectors; those of all other roles speak.
 EMBED = "embed"
+_TIER_A = "tier_a"
 LOCAL_MODEL = "smollm2-135m-instruct"
 # The packaged weights; `inference/local` checks the file against it.
 LOCAL_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
@@ -105,6 +107,14 @@ def gives_only_vectors(pin: ModelPin) -> bool:
     return pin.provider == LOCAL and pin.model == LOCAL_VECTORS
 
 
+def leading(models: Mapping[str, ModelSpec]) -> ModelSpec:
+    """Give the model, by role, whose concurrency and rates hold for a whole run: that of tier A.
+
+    Where nothing speaks, as where answers are scored again, it is the one that gives the vectors.
+    """
+    return models.get(_TIER_A) or models[EMBED]
+
+
 def require_vectors(study: Section, line: int, what: str) -> None:
     """Note, at a line, that something wants vectors in a study in which no model gives any.
 
@@ -121,7 +131,7 @@ def _roles(study: Section, models: dict[str, ModelSpec]) -> dict[str, str]:
     if not study.has(schema.ROLES):
         first = next(iter(models))
         _check_speaks(study, study.line_of(schema.MODELS), models[first])
-        return dict.fromkeys(("tier_a", "tier_b"), first)
+        return dict.fromkeys((_TIER_A, "tier_b"), first)
     section = study.get(schema.ROLES)
     for field in (schema.TIER_A, schema.TIER_B, schema.EMBED):
         name = section.get(field)
@@ -131,7 +141,7 @@ def _roles(study: Section, models: dict[str, ModelSpec]) -> dict[str, str]:
         elif field is not schema.EMBED and name in models:
             _check_speaks(section, section.line_of(field), models[name])
     tier_a, embed = section.get(schema.TIER_A), section.get(schema.EMBED)
-    roles = {"tier_a": tier_a, "tier_b": section.get(schema.TIER_B) or tier_a}
+    roles = {_TIER_A: tier_a, "tier_b": section.get(schema.TIER_B) or tier_a}
     return {**roles, EMBED: embed} if section.present(schema.EMBED) else roles
 
 

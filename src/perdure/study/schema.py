@@ -60,6 +60,11 @@ _PLUGIN = Shaped(
     what="a module and a class",
     such_as="my_world:MyWorld",
 )
+_FUNCTION = Shaped(
+    pattern=_PLUGIN.pattern,
+    what="a module and a function",
+    such_as="desk:append_line",
+)
 _FILE = Shaped(
     pattern=r"[^\x00-\x1f\\]+",
     what="a path below the study's folder, with `/` between its parts",
@@ -951,7 +956,9 @@ RETRIES = Field("retries", Whole(0, 100), "Attempts after the first.", otherwise
 LIMITS_GROUP = Group(
     "limits",
     (CONCURRENCY, REQUESTS_PER_MINUTE, TOKENS_PER_MINUTE, ATTEMPT_TIMEOUT, DEADLINE, RETRIES),
-    "How hard an endpoint may be worked. None of it changes what is answered.",
+    "How hard an endpoint may be worked. Timeouts and retries are each model's own. Calls in "
+    "flight and rates are counted over all models together; their limits are those of the model "
+    "that is `tier_a`. None of it changes what is answered.",
 )
 LIMITS = Field("limits", LIMITS_GROUP, "How hard the endpoint may be worked (`http`, `local`).")
 
@@ -1169,8 +1176,6 @@ ROLES_GROUP = Group(
     "and leave `embed` as it is.",
 )
 
-AGENT_WITH_TOOLS = "perdure.agent:ToolAgent"
-
 # --- agent --------------------------------------------------------------------------------------
 AGENT_CLASS = Field(
     "class",
@@ -1254,6 +1259,32 @@ TURN_COST = Field(
     otherwise=0,
     default="no limit",
 )
+OUTSIDE_TOOLS = Field(
+    "tools",
+    ListOf(_FUNCTION, least=1, most=100),
+    "Functions of a module in the study's folder that are tools: each has the decorator "
+    "`perdure.agent.drive.tools.function.tool`, which says what it may do.",
+)
+OUTSIDE_EGRESS = Field(
+    "egress",
+    Switch(),
+    "Whether they may reach beyond this machine.",
+    otherwise=False,
+    default="`false`",
+)
+OUTSIDE_GROUP = Group(
+    "outside",
+    (OUTSIDE_TOOLS, OUTSIDE_EGRESS),
+    "Tools outside the world, beside those that the world gives. What they do is done in earnest: "
+    "at most once in a run, however often that is killed, but a run that is made again does it "
+    "again. See [Tools](tools.md).",
+)
+OUTSIDE = Field(
+    "outside",
+    OUTSIDE_GROUP,
+    "Tools outside the world, for an agent with tools (`perdure.agent:ToolAgent`).",
+    default="none",
+)
 AGENT_SETTINGS = Field(
     "settings", Free(), "Settings for your own agent.", otherwise={}, default="none"
 )
@@ -1271,6 +1302,7 @@ AGENT_GROUP = Group(
         CONTEXT_TOKENS,
         TURN_CALLS,
         TURN_COST,
+        OUTSIDE,
         AGENT_SETTINGS,
     ),
     "How a persona works.",
@@ -1460,21 +1492,21 @@ ANCHORS_VERSION = Field(
 POINTS = Field(
     "points",
     ListOf(Name(), least=2, most=11),
-    "Ids of the points, from low to high.",
+    "Ids of the points, from 2 to 11, from low to high.",
     required=True,
 )
 SETS = Field(
     "sets",
     ListOf(ListOf(Text(longest=1_000)), least=2, most=30),
-    "Sets of anchors, each with one statement for every point, from low to high. Six are advised: "
-    "the wording of any one set weighs less.",
+    "From 2 to 30 sets of anchors, each with one statement for every point, from low to high. Six "
+    "are advised: the wording of any one set weighs less. No text is there twice in the file.",
     required=True,
 )
 LADDER_OF_ANSWERS = Field(
     "ladder",
     ListOf(ListOf(Text(longest=5_000), least=1, most=20), least=2, most=30),
-    "Answers that are no anchors, in steps from low to high, at least as many steps as points. A "
-    "check demands that each step scores above the one before.",
+    "Answers that are no anchors, in up to 30 steps from low to high, at least as many as points, "
+    "with up to 20 answers each. A check demands that each step scores above the one before.",
     required=True,
 )
 ANCHORS_FILE = Group(

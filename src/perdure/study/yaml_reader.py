@@ -44,13 +44,16 @@ class _Events(Reader, Scanner, Parser):
         Parser.__init__(self)
 
 
-def read_yaml(data: bytes, found: Findings) -> Node | None:
-    """Read one YAML document into a tree; problems go to `found`. None if there is no tree."""
+def read_yaml(data: bytes, found: Findings, *, start: str = "perdure: 1") -> Node | None:
+    """Read one YAML document into a tree; problems go to `found`. None if there is no tree.
+
+    `start` is what such a file starts with.
+    """
     document = _decode(data, found)
     if document is None:
         return None
     try:
-        return _Walk(document, found).document()
+        return _Walk(document, found, start).document()
     except _Stopped:
         return None
 
@@ -79,8 +82,9 @@ def _decode(data: bytes, found: Findings) -> str | None:
 class _Walk:
     """One pass over the events of a document."""
 
-    def __init__(self, document: str, found: Findings) -> None:
+    def __init__(self, document: str, found: Findings, start: str) -> None:
         self._found = found
+        self._start = start
         self._nodes = 0
         self._events = self._stream(document)
 
@@ -103,6 +107,8 @@ class _Walk:
     def _syntax(self, line: int, reason: str) -> None:
         wrong = f"The file is not YAML: {text.one_line(reason)}."
         remedy = "Check indentation, colons and quotes here; put text with `: ` or ` #` in quotes."
+        if reason.endswith("but got '?'"):
+            remedy = "Within braces or brackets put a text that has a `?` in quotes."
         self._found.add(line, wrong, remedy)
         raise _Stopped
 
@@ -117,7 +123,7 @@ class _Walk:
         self._next()
         start = self._next()
         if isinstance(start, yaml.StreamEndEvent):
-            self._found.add(1, "The file is empty.", "Start with `perdure: 1`.")
+            self._found.add(1, "The file is empty.", f"Start with `{self._start}`.")
             return None
         assert isinstance(start, yaml.DocumentStartEvent)
         if start.version or start.tags:

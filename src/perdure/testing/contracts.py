@@ -22,6 +22,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from perdure.agent import Agent, CallFailedError
+from perdure.agent.drive.ports import Tools
 from perdure.base import canonical
 from perdure.base.chance import Stream
 from perdure.records.drive import EndCause
@@ -384,6 +385,7 @@ class NoTools:
     """A job without tools and limits, for models of a test to derive from."""
 
     tools: tuple[WorldTool, ...] = ()
+    outside: Tools | None = None
 
     async def use(self, call: ToolCall, did: Sequence[ToolCall]) -> ToolAnswer:
         """Refuse: there is nothing to be used.

@@ -20,7 +20,7 @@ from perdure.records.record import Record
 from perdure.records.registry import WorldDiverged, WorldEntry
 from perdure.trace.comparability import comparability
 from perdure.trace.derived import Derived
-from perdure.trace.export_rows import event_row, turn_rows
+from perdure.trace.export_rows import TOOL_KINDS, event_row, tool_rows, turn_rows
 from perdure.trace.export_store import describe
 from perdure.trace.export_tables import (
     BLOBS,
@@ -30,6 +30,7 @@ from perdure.trace.export_tables import (
     OPEN,
     PEOPLE,
     RUN,
+    TOOLS,
     WORLDS,
     held_out_rows,
     log_rows,
@@ -54,6 +55,7 @@ from perdure.trace.manifest import (
     OPEN_NAME,
     PEOPLE_NAME,
     RUN_NAME,
+    TOOLS_NAME,
     TURNS_NAME,
     WORLDS_NAME,
     ExportedFile,
@@ -147,6 +149,8 @@ class _Export:
         for name in (TURNS_NAME, EVENTS_NAME, BLOBS_NAME):
             (self._folder / name).mkdir()
         begun = [world for world in reader.worlds if reader.head(world.world_id) is not None]
+        if any(reader.header(world.world_id).agent.turn_calls_max for world in begun):
+            (self._folder / TOOLS_NAME).mkdir()
         worlds = tuple(map(self._world, begun))
         with TableWriter(self._folder / WORLDS_NAME, WORLDS, self._about) as writer:
             for row in world_rows(registry.worlds(), self._begun):
@@ -191,6 +195,10 @@ class _Export:
             turn_count = write_table(self._folder / turns, columns, rows, about)
         self._describe(events, writer.rows)
         self._describe(turns, turn_count)
+        if reader.header(name).agent.turn_calls_max:
+            tools = world_file(TOOLS_NAME, name)
+            rows = tool_rows(reader.entry, world, reader.events(name, TOOL_KINDS))
+            self._describe(tools, write_table(self._folder / tools, TOOLS, rows, about))
         with TableWriter(self._folder / world_file(BLOBS_NAME, name), BLOBS, about) as blobs:
             for key, data in reader.partition(name).blobs():
                 if (wrong := wrong_blob(key, data)) is not None:

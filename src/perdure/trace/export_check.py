@@ -12,13 +12,14 @@ from perdure.records.record import Record
 from perdure.records.registry import WorldEntry
 from perdure.trace.comparability import comparability
 from perdure.trace.derived import Derived
-from perdure.trace.export_rows import turn_rows
+from perdure.trace.export_rows import TOOL_KINDS, tool_rows, turn_rows
 from perdure.trace.export_store import ExportStore
-from perdure.trace.export_tables import HELD_OUT, held_out_rows, turn_columns
+from perdure.trace.export_tables import HELD_OUT, TOOLS, held_out_rows, turn_columns
 from perdure.trace.forced import marks
 from perdure.trace.manifest import (
     HELD_OUT_NAME,
     MANIFEST_NAME,
+    TOOLS_NAME,
     TURNS_NAME,
     ExportedWorld,
     world_file,
@@ -133,6 +134,13 @@ def _derived(reader: RunReader) -> Iterator[tuple[str, Columns, Iterator[Row]]]:
             scenario = reader.header(world.world_id).scenario
             rows = turn_rows(reader.entry, world, scenario, reader.events(world.world_id))
             yield world_file(TURNS_NAME, world.world_id), turn_columns(scenario), rows
+            if reader.header(world.world_id).agent.turn_calls_max:
+                events = reader.events(world.world_id, TOOL_KINDS)
+                yield (
+                    world_file(TOOLS_NAME, world.world_id),
+                    TOOLS,
+                    tool_rows(reader.entry, world, events),
+                )
 
 
 def _first_other(

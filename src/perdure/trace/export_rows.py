@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from perdure.records.drive import ToolCalled, ToolResult, job_of
 from perdure.records.events import (
+    KIND_OF,
     Cost,
     Event,
     ScoreGiven,
@@ -21,6 +23,7 @@ from perdure.trace.sealing import Row as Stored
 
 # The purpose of the call that a persona reflects with, which is not part of its turn's answer.
 REFLECTION = "reflection"
+TOOL_KINDS = tuple(KIND_OF[kind] for kind in (ToolCalled, ToolResult, Turn, TurnNotTaken))
 
 
 def event_row(run_id: str, world_id: str, stored: Stored) -> Row:
@@ -60,6 +63,50 @@ def turn_rows(
         if isinstance(event.payload, TickClosed):
             yield from _tick_rows(fixed, scenario, claims, tick)
             tick = []
+
+
+def tool_rows(entry: RunEntry, world: WorldEntry, events: Iterable[Event]) -> Iterator[Row]:
+    """Give one row per call of a tool, in the order of the record.
+
+    `events` are at least those of `TOOL_KINDS`.
+    """
+    fixed = {
+        "run": entry.run_id,
+        "world": world.world_id,
+        "scenario": world.scenario,
+        "variant": world.variant,
+        "seed": world.replicate_seed,
+    }
+    called: dict[int, list[ToolCalled]] = {}
+    answered: dict[tuple[int, int, str], ToolResult] = {}
+    for event in events:
+        line = event.payload
+        if isinstance(line, ToolCalled):
+            called.setdefault(job_of(line.run), []).append(line)
+        elif isinstance(line, ToolResult):
+            answered[job_of(line.run), line.turn, line.call_id] = line
+        elif isinstance(line, Turn | TurnNotTaken):
+            taken = list(line.did) if isinstance(line, Turn) else []
+            for place, one in enumerate(called.pop(line.job, ())):
+                answer = answered.pop((line.job, one.turn, one.call.id))
+                took_effect = one.call in taken
+                if took_effect:
+                    taken.remove(one.call)
+                yield {
+                    **fixed,
+                    "tick": event.tick,
+                    "job": line.job,
+                    "persona": event.persona,
+                    "place": place,
+                    "reply": one.turn,
+                    "tool": one.call.name,
+                    "effect": None if one.effect is None else one.effect.value,
+                    "arguments": one.call.arguments,
+                    "status": answer.status.value,
+                    "answer": answer.text,
+                    "dropped": answer.dropped,
+                    "took_effect": took_effect,
+                }
 
 
 def _tick_rows(

@@ -109,6 +109,31 @@ def turn_columns(scenario: Scenario) -> Columns:
     return (*TURNS[: _TICK + 1], DATE, *TURNS[_TICK + 1 :])
 
 
+TOOLS: Columns = (
+    Column("run", "text", "id of the run"),
+    Column("world", "text", "id of the world: one scenario with one seed"),
+    Column("scenario", "name", "id of the world's scenario"),
+    Column("variant", "name", "id of the scenario's variant"),
+    Column("seed", "count", "replicate seed of the world"),
+    Column("tick", "count", "tick of the turn, from 0"),
+    Column("job", "count", "place of the turn in its tick, from 0, as in `turns`"),
+    Column("persona", "text", "id of the persona"),
+    Column("place", "count", "place of the call among those of its turn, from 0"),
+    Column("reply", "count", "which reply of the model asked for it, from 0"),
+    Column("tool", "name", "name of the tool, as the model gave it"),
+    Column(
+        "effect",
+        "name",
+        "what the tool is declared to do: `read`, `write` or `egress`; NULL if there is no such"
+        " tool",
+    ),
+    Column("arguments", "text", "the arguments, as the model wrote them"),
+    Column("status", "name", "`ok`, `error`, `refused` or `unknown`"),
+    Column("answer", "text", "what the model was told that it came to"),
+    Column("dropped", "count", "how many bytes of the answer were cut away"),
+    Column("took_effect", "truth", "whether the world was given it, as something that was done"),
+)
+
 EVENTS: Columns = (
     Column("run", "text", "id of the run"),
     Column("world", "text", "id of the world"),

@@ -22,6 +22,7 @@ TIES_NAME = "ties.parquet"
 HELD_OUT_NAME = "held_out.parquet"
 OPEN_NAME = "open.parquet"
 TURNS_NAME = "turns.parquet"
+TOOLS_NAME = "tools.parquet"
 EVENTS_NAME = "events.parquet"
 BLOBS_NAME = "blobs.parquet"
 

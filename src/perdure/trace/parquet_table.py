@@ -42,6 +42,7 @@ TYPES = {
     "number": "double",
     "numbers": "list of double",
     "bytes": "binary",
+    "truth": "bool",
 }
 
 
@@ -196,6 +197,7 @@ def _schema(columns: Columns, about: bytes = b"{}") -> Any:
         "number": pa.float64(),
         "numbers": pa.list_(pa.float64()),
         "bytes": pa.binary(),
+        "truth": pa.bool_(),
     }
     return pa.schema(
         [

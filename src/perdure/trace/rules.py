@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from perdure.records.drive import PromptAssembled, RunStarted
 from perdure.records.events import (
     AnswerGiven,
     BeliefsHeld,
@@ -27,6 +28,8 @@ from perdure.records.events import (
     TurnNotTaken,
 )
 from perdure.records.request import SCORER_JOB
+from perdure.trace.drive_lines import cited_by
+from perdure.trace.drive_rules import DriveRules
 from perdure.trace.rungs import PAUSE, Rungs, in_force, recorded_after
 
 _Later = MemoryFormed | BeliefsHeld | Reflected | Probed | ScoreGiven
@@ -46,6 +49,7 @@ class Tally:
         self.cost = 0
         self.unknown_costs = 0
         self.rungs: Rungs = ()
+        self._drives = DriveRules()
         self._is_started = False
         # Whether a tick is open, and whether it has more than what stands at its head.
         self._is_open = False
@@ -60,7 +64,7 @@ class Tally:
 
     def follow(self, event: Event) -> str | None:
         """Take the next event; give what is wrong with it, if anything is."""
-        return self._misplaced(event) or self._take(event)
+        return self._misplaced(event) or self._drives.follow(event) or self._take(event)
 
     def _misplaced(self, event: Event) -> str | None:
         if event.tick >= self.horizon:
@@ -195,4 +199,4 @@ def cited(event: Event) -> tuple[str, ...]:
         return (payload.vectors,)
     if isinstance(payload, MemoryFormed) and payload.vector:
         return (payload.vector,)
-    return ()
+    return cited_by(payload) if isinstance(payload, PromptAssembled | RunStarted) else ()

@@ -18,6 +18,7 @@ import msgspec
 
 from perdure.base.canonical import encode
 from perdure.base.errors import DamagedRecordError
+from perdure.records.outcome import UnscorableCause
 from perdure.records.record import Record
 from perdure.records.rescore import RescoredAnswer, Rescoring, RescoringEnd
 from perdure.trace.failures import translate_os
@@ -136,6 +137,11 @@ def score_ids(folder: Path) -> tuple[str, ...]:
 def has_scores(folder: Path, score_id: str) -> bool:
     """Say whether a run has a file of scores with this id."""
     return path_of(folder, score_id).is_file()
+
+
+def lacks_vectors(scores: Scores) -> bool:
+    """Say whether some answer has no score for want of vectors: they can be asked for again."""
+    return UnscorableCause.NOT_EMBEDDED in scores.end.unscorable
 
 
 def read_scores(folder: Path, score_id: str) -> Scores:

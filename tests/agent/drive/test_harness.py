@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 
 import pytest
 from tests.support.drives import CountingClock, Simulation
 
 from perdure.agent.drive.handoff import Brief
-from perdure.agent.drive.harness import Answer, ProgramLostError, Report, drive_program
+from perdure.agent.drive.harness import Answer, ProgramLostError, Report, Reporting, drive_program
 from perdure.agent.drive.ports import SafePoint, Steer, Stop
 from perdure.agent.drive.recovery import closing_lines
 from perdure.records.drive import EndCause, HarnessAnswered, HarnessReported, RunFrozen
@@ -32,11 +31,11 @@ class ScriptedProgram:
         self.working = asyncio.Event()
         self._ends = asyncio.Event()
 
-    async def prompt(self, text: str, report: Callable[[Report], None]) -> Answer:
+    async def prompt(self, text: str, report: Reporting) -> Answer:
         self.prompts.append(text)
         reports, answer = self._turns.pop(0)
         for one in reports:
-            report(one)
+            await report(one)
             await asyncio.sleep(0)
         self.working.set()
         if answer is None:

@@ -12,12 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 from tests.crash.whole.facts import Fact
 
 from perdure.base.errors import EXIT_DONE
+from perdure.records.drive import ToolCalled, ToolResult
 from perdure.records.events import Cost
 from perdure.records.record import Record
 from perdure.records.registry import CallsLost, CallsOrphaned, TickDiscarded
+from perdure.records.tools import AnswerStatus
 from perdure.trace.reader import RunReader
 from perdure.trace.verify import verify
 
@@ -71,6 +74,9 @@ class Books(NamedTuple):
     costs: dict[Place, list[int | None]]
     chains: dict[tuple[str, int], str]
     closed: set[Place]
+    # By how they ended: what calls of the tool outside that acts said, and in which worlds.
+    acted: dict[str, Counter[str]]
+    unknown_in: set[str]
 
 
 def read_books(folder: Path, facts: Sequence[Fact]) -> tuple[Books, list[str]]:
@@ -80,14 +86,25 @@ def read_books(folder: Path, facts: Sequence[Fact]) -> tuple[Books, list[str]]:
     costs: dict[Place, list[int | None]] = defaultdict(list)
     chains: dict[tuple[str, int], str] = {}
     closed: set[Place] = set()
+    acted: dict[str, Counter[str]] = defaultdict(Counter)
+    unknown_in: set[str] = set()
     asked = {(fact[1], fact[3]) for fact in facts if fact[0] == "closed"}
     with RunReader.open(folder) as reader:
         log = reader.log
         outcomes = [reader.outcomes[world.world_id] for world in reader.worlds]
         for world in reader.worlds:
             name = world.world_id
+            called = {}
             for event in reader.events(name):
                 closed.add((name, event.tick))
+                line = event.payload
+                if isinstance(line, ToolCalled):
+                    called[event.tick, line.run, line.call.id] = line.call
+                elif isinstance(line, ToolResult) and line.name == "append_line":
+                    call = called[event.tick, line.run, line.call_id]
+                    acted[line.status][call.arguments] += 1
+                    if line.status is AnswerStatus.UNKNOWN:
+                        unknown_in.add(name)
                 if isinstance(event.payload, Cost):
                     costs[name, event.tick].append(event.payload.amount)
             if reader.has(name):
@@ -110,7 +127,7 @@ def read_books(folder: Path, facts: Sequence[Fact]) -> tuple[Books, list[str]]:
         rows=dict(Counter(type(row).__name__ for row in log)),
         cost=charged + sum(amount or 0 for found in costs.values() for amount in found),
     )
-    return Books(end, log, costs, chains, closed), wrong
+    return Books(end, log, costs, chains, closed, acted, unknown_in), wrong
 
 
 def sittings(facts: Sequence[Fact]) -> list[Sitting]:
@@ -156,9 +173,35 @@ def judge(folder: Path, facts: Sequence[Fact], whole: End | None) -> tuple[End, 
     wrong += _discarded(books, told)
     wrong += _lost(books, told)
     wrong += _charged(books, facts)
-    if whole is not None and books.end.worlds != whole.worlds:
-        wrong.append(f"it ends in {books.end.worlds}, not in {whole.worlds}")
+    wrong += _acted(books, facts)
+    if whole is not None:
+        is_worlds, whole_worlds = (
+            _told(end.worlds, books.unknown_in) for end in (books.end, whole)
+        )
+        if is_worlds != whole_worlds:
+            wrong.append(f"it ends in {is_worlds}, not in {whole_worlds}")
     return books.end, wrong
+
+
+def _told(worlds: Sequence[Standing], unknown_in: set[str]) -> list[Standing]:
+    """Leave out the digest of a world in which the outcome of an effect is not known."""
+    return [
+        msgspec.structs.replace(one, digest="") if one.world_id in unknown_in else one
+        for one in worlds
+    ]
+
+
+def _acted(books: Books, facts: Sequence[Fact]) -> Iterator[str]:
+    """P4: nothing is done outside twice; what was done is on record as done, or as unknown."""
+    did = Counter(fact[2] for fact in facts if fact[0] == "did" and fact[1] == "append_line")
+    for what, count in did.items():
+        if count > 1:
+            yield f"{what} was done {count} times outside"
+    done = books.acted[AnswerStatus.OK]
+    for what in done - did:
+        yield f"{what} is on record as done outside, and was not"
+    for what in did - done - books.acted[AnswerStatus.UNKNOWN]:
+        yield f"{what} was done outside, and is not on record"
 
 
 def _ticks_kept(books: Books, facts: Sequence[Fact]) -> Iterator[str]:
@@ -199,8 +242,9 @@ def _discarded(books: Books, told: Sequence[Sitting]) -> Iterator[str]:
     must, may = set[tuple[str, int, int]](), set[tuple[str, int, int]]()
     for sitting in told:
         was_clean = sitting.ended or (sitting.status == EXIT_DONE)
-        worked = {place for place, n in sitting.counts.items() if n["intended"]}
-        tried = {place for place, n in sitting.counts.items() if n["intending"]}
+        counts = sitting.counts.items()
+        worked = {place for place, n in counts if n["intended"] or n["effect intended"]}
+        tried = {place for place, n in counts if n["intending"] or n["effect intending"]}
         if not was_clean:
             open_then = (sitting.opening | tried) - sitting.closed
             may |= {(*place, sitting.epoch) for place in open_then}

@@ -8,6 +8,7 @@ asked, and on the act, never on how often the run was killed.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,11 +31,13 @@ from perdure.records.request import (
     EmbedRequest,
     Failure,
     FailureCause,
+    FinishReason,
     Reply,
     Vectors,
 )
 from perdure.records.scenario import AgentSettings
 from perdure.records.study import Order
+from perdure.records.tools import ToolCall
 from perdure.records.usage import Price, Usage
 from perdure.runner.config import RunConfig
 
@@ -180,6 +183,20 @@ def reacting(key: CallKey, request: ChatRequest | EmbedRequest) -> Outcome:
     return msgspec.structs.replace(reply, text="\n".join(form))
 
 
+def working(key: CallKey, request: ChatRequest | EmbedRequest) -> Outcome:
+    """Look something up, write something down, and answer."""
+    reply = said(key, request)
+    if not isinstance(request, ChatRequest) or not request.tools or not isinstance(reply, Reply):
+        return reply
+    done = sum(message.role == "tool" for message in request.messages)
+    if done > 1:
+        return reply
+    what = str(draw(request.messages, request.seed))
+    name, argument = (("look_up", "word"), ("append_line", "text"))[done]
+    call = ToolCall(id=f"c{done}", name=name, arguments=json.dumps({argument: what}))
+    return msgspec.structs.replace(reply, text="", finish=FinishReason.TOOL_CALLS, calls=(call,))
+
+
 def _meaning(text: str) -> tuple[float, ...]:
     """Place a text among others, in numbers that no 32-bit float holds."""
     return tuple((draw(text, place) % 2_000 - 1_000) / 999 for place in range(8))
@@ -209,6 +226,18 @@ SHAPES: tuple[Shape, ...] = (
         ),
         say=reacting,
         embeds=True,
+    ),
+    Shape(
+        "tools outside",
+        people=2,
+        scenarios=({"horizon": 2, "exposures": {}, "waves": (0, 1)},),
+        agent=AgentSettings(
+            agent="perdure.agent:ToolAgent",
+            reflect_every=0,
+            turn_calls_max=5,
+            outside_tools=("townsfolk:look_up", "townsfolk:append_line"),
+        ),
+        say=working,
     ),
     Shape("failing turns", people=4, say=failing, quorum=0.4),
     Shape(

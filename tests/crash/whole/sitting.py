@@ -17,6 +17,7 @@ from tests.crash.whole.loop import LoopClock, OneOrderLoop
 from tests.crash.whole.putting import put
 from tests.crash.whole.shapes import PRICE, Act, Shape, draw
 
+from perdure.agent.drive.tools.bench import Bench
 from perdure.base.canonical import hash_hex
 from perdure.base.errors import PerdureError
 from perdure.closure.loaded import Watch
@@ -32,7 +33,8 @@ from perdure.records.events import Batch, Head
 from perdure.records.fingerprint import Code, Fingerprint
 from perdure.records.journal import Intent, Settled, TickOpening
 from perdure.records.registry import LogPayload
-from perdure.records.request import CallKey, ChatRequest, EmbedRequest
+from perdure.records.request import OUTSIDE, CallKey, ChatRequest, EmbedRequest
+from perdure.records.tools import ToolAnswer, ToolCall
 from perdure.runner import assembly, history
 from perdure.testing import Delay, ScriptedProvider
 from perdure.trace import database
@@ -49,6 +51,11 @@ A_WORD = Fingerprint(python="3", engine={"perdure": Code(text="...")})
 def call_of(key: CallKey) -> str:
     """Name a call within its tick."""
     return f"{key.job}/{key.purpose}/{key.ordinal}"
+
+
+def _kind_of(key: CallKey) -> str:
+    """Tell the calls of tools outside the world from those of models."""
+    return "effect " if key.purpose == OUTSIDE else ""
 
 
 class _Asked(ProviderSender):
@@ -153,6 +160,7 @@ class Ears:
     def listen(self) -> None:
         """Begin to listen, for as long as this process lives."""
         self._to_journal()
+        self._to_tools()
         self._to_partitions()
         self._to_registry()
 
@@ -184,19 +192,30 @@ class Ears:
         async def intending(self: Journal, intent: Intent) -> None:
             key = intent.key
             call = (key.world, key.tick, call_of(key), intent.attempt)
-            tell("intending", *call, intent.amount or 0)
+            kind = _kind_of(key)
+            tell(f"{kind}intending", *call, intent.amount or 0)
             await intend(self, intent)
-            tell("intended", *call)
+            tell(f"{kind}intended", *call)
 
         async def settling(self: Journal, key: CallKey, attempt: int, found: Settled) -> None:
             call = (key.world, key.tick, call_of(key), attempt)
-            tell("settling", *call, found.amount or 0)
+            kind = _kind_of(key)
+            tell(f"{kind}settling", *call, found.amount or 0)
             await settled(self, key, attempt, found)
-            tell("settled", *call, is_final(found))
+            tell(f"{kind}settled", *call, is_final(found))
 
         put(Journal, "open_tick", opening)
         put(Journal, "intend", intending)
         put(Journal, "settle", settling)
+
+    def _to_tools(self) -> None:
+        tell, run = self.tell, Bench.run
+
+        async def running(self: Bench, call: ToolCall) -> ToolAnswer:
+            tell("did", call.name, call.arguments)
+            return await run(self, call)
+
+        put(Bench, "run", running)
 
     def _to_partitions(self) -> None:
         tell, ears = self.tell, self

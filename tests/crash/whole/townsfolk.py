@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
 from perdure.agent import CallFailedError
+from perdure.agent.drive.tools.function import tool
 from perdure.base.chance import Stream
 from perdure.records.outcome import Outcome, TurnDone, TurnFailed, TurnFailureCause
 from perdure.records.presentation import (
@@ -24,7 +26,22 @@ from perdure.records.presentation import (
 from perdure.records.reaction import Action
 from perdure.records.request import Message
 from perdure.records.scenario import Header
+from perdure.records.tools import Effect
 from perdure.world import BaseWorld, ChannelWorld
+
+
+@tool()
+async def look_up(word: str) -> str:
+    """Look a word up."""
+    await asyncio.sleep(0.01)
+    return f"{word} is a word."
+
+
+@tool(effect=Effect.WRITE)
+async def append_line(text: str) -> str:
+    """Append a line to a book. That it is called is all that it does."""
+    await asyncio.sleep(0.01)
+    return f"Written: {text}."
 
 
 class Ranking(ChannelWorld):

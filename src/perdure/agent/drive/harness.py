@@ -7,7 +7,8 @@ came back whole. It is spoken to between its turns; nobody can put words into on
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Protocol
 
 from perdure.agent.drive.charter import Ending, freeze, open_drive
@@ -42,6 +43,8 @@ _ENDED: dict[str, EndCause] = {
 _LOOKS_EVERY_S = 0.2
 # How long one that was asked to end its turn is waited for. A halt waits for nothing.
 _GRACE_S = 10.0
+# What is not recorded yet. A program that reports more, and faster than a disk, waits.
+_REPORTS_MAX = 64
 
 _ANYTHING = Writes(anywhere=True)
 
@@ -65,15 +68,19 @@ class ProgramLostError(Exception):
     """The program went away, or spoke what nobody can read. `args` says which."""
 
 
+# Takes a report; it is kept when this returns.
+Reporting = Callable[[Report], Awaitable[None]]
+
+
 class Program(Protocol):
-    """An agent program that is started already."""
+    """An agent program. It is started with its first turn."""
 
     @property
     def name(self) -> str:
         """What it is called, as it is recorded in the model's place."""
         ...
 
-    async def prompt(self, text: str, report: Callable[[Report], None]) -> Answer:
+    async def prompt(self, text: str, report: Reporting) -> Answer:
         """Let it take a turn of its own; it reports under way.
 
         Cancelled, it is killed with all that it started before this returns.
@@ -145,7 +152,7 @@ class _Watched:
         self._scribe = scribe
         self._program = program
         self._hooks = hooks
-        self._reports: list[Report] = []
+        self._reports: asyncio.Queue[Report] = asyncio.Queue(_REPORTS_MAX)
         self._words: list[str] = []
         self.said: list[Message] = []
         self.count = 0
@@ -156,8 +163,8 @@ class _Watched:
         told = f"{plan.task}\n\nDone when: {plan.goal}" if plan.goal else plan.task
         text = f"{prefix}\n\n{told}" if prefix else told
         while True:
-            if stop := self._arrived(SafePoint.BEFORE_CALL):
-                return self._stopped(stop, SafePoint.BEFORE_CALL)
+            if stop := self._arrived(SafePoint.BEFORE_ASSEMBLE):
+                return self._stopped(stop, SafePoint.BEFORE_ASSEMBLE)
             # What it finds is kept before it can change anything, and then what it left.
             await self._checkpoint()
             await self._scribe.flush()
@@ -184,31 +191,38 @@ class _Watched:
         """Wait for the answer to a prompt; record what is reported, and look for a stop."""
         wake = asyncio.Event()
 
-        def report(one: Report) -> None:
-            self._reports.append(one)
+        async def report(one: Report) -> None:
+            await self._reports.put(one)
             wake.set()
 
         task = asyncio.ensure_future(self._program.prompt(text, report))
         try:
             while not task.done():
-                waiting = asyncio.ensure_future(wake.wait())
-                try:
-                    await asyncio.wait(
-                        {task, waiting}, timeout=_LOOKS_EVERY_S, return_when=asyncio.FIRST_COMPLETED
-                    )
-                finally:
-                    waiting.cancel()
-                wake.clear()
-                self._take_reports()
-                await self._scribe.flush()
+                await self._record(task, wake)
                 if stop := self._arrived(SafePoint.BEFORE_TOOL_CALL):
-                    await self._program.interrupt()
-                    await asyncio.wait({task}, timeout=_GRACE_S)
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(_GRACE_S):
+                            await self._program.interrupt()
+                            while not task.done():
+                                await self._record(task, wake)
                     return stop
             return task.result()
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
+
+    async def _record(self, task: asyncio.Task[Answer], wake: asyncio.Event) -> None:
+        """Wait a moment for what is reported, and record it."""
+        waiting = asyncio.ensure_future(wake.wait())
+        try:
+            await asyncio.wait(
+                {task, waiting}, timeout=_LOOKS_EVERY_S, return_when=asyncio.FIRST_COMPLETED
+            )
+        finally:
+            waiting.cancel()
+        wake.clear()
+        self._take_reports()
+        await self._scribe.flush()
 
     async def _answered(self, answer: Answer) -> Ending:
         number = self._scribe.hold(
@@ -256,9 +270,8 @@ class _Watched:
         return Ending(cause=stop.cause, turns=self.count)
 
     def _take_reports(self) -> None:
-        reports, self._reports = self._reports, []
-        for one in reports:
-            self._report(one)
+        while not self._reports.empty():
+            self._report(self._reports.get_nowait())
 
     def _report(self, one: Report) -> None:
         self._scribe.hold(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from perdure.agent.drive.charter import Ending, closing
 from perdure.agent.drive.handoff import Brief, Facts
-from perdure.records.drive import DriveLine, EndCause, ModelReturned
+from perdure.records.drive import DriveLine, EndCause, HarnessAnswered, ModelReturned
 
 
 def closing_lines(lines: Iterable[DriveLine], now: Callable[[], int]) -> tuple[DriveLine, ...]:
@@ -21,6 +21,8 @@ def closing_lines(lines: Iterable[DriveLine], now: Callable[[], int]) -> tuple[D
         facts.setdefault(line.run, Facts()).take(line)
         if isinstance(line, ModelReturned):
             turns[line.run] = line.turn
+        elif isinstance(line, HarnessAnswered):
+            turns[line.run] = turns.get(line.run, 0) + 1
     closed: list[DriveLine] = []
     for run, told in facts.items():
         if told.is_over:

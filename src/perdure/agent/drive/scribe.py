@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 from perdure.agent.drive.handoff import Facts
@@ -53,10 +54,22 @@ class Scribe:
     async def flush(self) -> None:
         """Hand over what is held; it is durable when this returns.
 
+        A cancellation is put off until then, so that no line is handed over twice.
+
         Raises:
             StorageError: it could not be written.
 
         """
-        if self._held:
-            await self._ledger.append(tuple(self._held), dict(self._blobs))
-            self._held, self._blobs = [], {}
+        if not self._held:
+            return
+        handed = asyncio.ensure_future(self._ledger.append(tuple(self._held), dict(self._blobs)))
+        cut: asyncio.CancelledError | None = None
+        while not handed.done():
+            try:
+                await asyncio.wait({handed})
+            except asyncio.CancelledError as error:
+                cut = error
+        handed.result()
+        self._held, self._blobs = [], {}
+        if cut is not None:
+            raise cut

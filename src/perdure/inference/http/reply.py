@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from perdure.base.text import storable
+from perdure.base.vectors import has_direction
 from perdure.inference.call_ids import ids_in
 from perdure.inference.http.billing import Billing, bill
 from perdure.inference.http.body import TOP_LOGPROBS
@@ -33,9 +34,9 @@ from perdure.records.usage import Usage
 _NAME_CHARACTERS_MAX = 200
 _FINISH = {"stop": FinishReason.STOP, "length": FinishReason.LENGTH}
 _FINISH_REFUSED = frozenset({"content_filter", "refusal", "safety"})
-_F32_MAX = 3.4028234663852886e38
 _FINISH_CALLS = frozenset({"tool_calls", "function_call"})
 _FINISH_FAILED = "error"
+_ROUNDED = 1e-6  # how far above 0 rounding may bring the logarithm of a certainty
 _OK = 200
 _PLAINLY = Billing()
 _BAD = Failure(cause=FailureCause.BAD_REPLY, status=_OK)
@@ -195,6 +196,9 @@ def _first_tokens(given: Any, key: Key) -> tuple[FirstToken, ...]:
     except (msgspec.ValidationError, IndexError):
         return ()
     chances = {one.token: one.logprob for one in (first, *first.top_logprobs)}
+    if any(chance > _ROUNDED for chance in chances.values()):
+        # Nothing is likelier than certain: these are no log-probabilities.
+        return ()
     read = [
         FirstToken(
             token=key.scrub(storable(token))[:_NAME_CHARACTERS_MAX], logprob=min(0.0, chance)
@@ -307,12 +311,7 @@ def _in_order(data: list[_Datum], count: int) -> tuple[tuple[float, ...], ...] |
     lengths = {len(vector) for vector in vectors}
     if len(vectors) != count or lengths == {0} or len(lengths) > 1:
         return None
-    return vectors if all(_is_storable(vector) for vector in vectors) else None
-
-
-def _is_storable(vector: tuple[float, ...]) -> bool:
-    """Say whether a vector fits 32-bit floats, in which vectors are kept; infinities do not."""
-    return max(vector) <= _F32_MAX and min(vector) >= -_F32_MAX
+    return vectors if all(map(has_direction, vectors)) else None
 
 
 def _failed(error: object) -> Failure:

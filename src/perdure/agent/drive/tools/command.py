@@ -134,7 +134,7 @@ class CommandTool:
         command, folder = prepared.arguments["command"], prepared.arguments["folder"]
         asked = prepared.arguments["seconds"]
         seconds = self._deadline_s if asked is None else max(min(asked, self._deadline_s), 0.0)
-        with tempfile.TemporaryFile(dir=self._scratch_folder()) as output:
+        with tempfile.TemporaryFile("a+b", dir=self._scratch_folder()) as output:
             process = Process(
                 [_SHELL, "-c", command],
                 folder=folder,

@@ -94,6 +94,17 @@ class FunctionTool:
         """Give the same tool, with the workspace that its paths are of."""
         return FunctionTool(self._function, self._declared, name=self._name, workspace=workspace)
 
+    def anew(self) -> FunctionTool:
+        """Give the same tool, of which nothing runs yet."""
+        return FunctionTool(
+            self._function, self._declared, name=self._name, workspace=self._workspace
+        )
+
+    @property
+    def takes_paths(self) -> bool:
+        """Whether any of its parameters is a path of a workspace."""
+        return bool(self._parameters.paths)
+
     @property
     def spec(self) -> ToolSpec:
         """The tool as a model is shown it."""
@@ -207,6 +218,8 @@ class FunctionTool:
             declared.writes or declared.anywhere or declared.deletes
         ):
             raise TypeError(f"{self._name}: what only reads does not write.")
+        if declared.effect is Effect.WRITE and not (declared.writes or declared.anywhere):
+            raise TypeError(f"{self._name}: what writes says where: writes=(…,) or anywhere=True.")
 
 
 def tool(

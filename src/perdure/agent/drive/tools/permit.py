@@ -24,19 +24,21 @@ def why_refused(
             return "It reaches outside, and this place is confidential: nothing leaves it."
         if not policy.egress:
             return "It reaches outside, which this run may not."
-    if may.writes.is_nothing and not may.deletes:
-        return None
-    return _why_not_written(may, policy, checkpointed=checkpointed)
+    if may.effect is Effect.WRITE or may.deletes or not may.writes.is_nothing:
+        return _why_not_written(may, policy, checkpointed=checkpointed)
+    return None
 
 
 def _why_not_written(may: May, policy: RunPolicy, *, checkpointed: bool) -> str | None:
     if not policy.writes:
         return "It may write, and this run may only read."
-    outside = _outside(may.writes, policy.paths)
+    # What writes and does not say where is taken to write anywhere.
+    writes = Writes(anywhere=True) if may.writes.is_nothing else may.writes
+    outside = _outside(writes, policy.paths)
     if outside:
         allowed = ", ".join(policy.paths)
         return f"It may write {outside}, and this run may write only under: {allowed}."
-    if not checkpointed and (may.deletes or may.writes.anywhere):
+    if not checkpointed and (may.deletes or writes.anywhere):
         return "It may delete what is there, and there is no checkpoint to go back to."
     return None
 

@@ -14,7 +14,7 @@ from typing import IO
 import msgspec
 
 from perdure.agent.drive.tools import warden
-from perdure.base.errors import PerdureError
+from perdure.base.errors import EXIT_SOME_FAILED, PerdureError
 from perdure.base.ids import new_name
 from perdure.records.record import Record
 
@@ -28,6 +28,7 @@ _SETTLE_ROUNDS_MAX = 3000
 class NotStartedError(PerdureError):
     """A command was not started: the program is not there, or cannot be confined here."""
 
+    exit_status = EXIT_SOME_FAILED
     code = "command-not-started"
 
 
@@ -48,7 +49,7 @@ class Process:
     """A running command and all that it started, as one thing.
 
     With `pipes`, its standard input and output are pipes; else it reads nothing, and writes into
-    the file `output`.
+    the file `output`. `failure` says why it never began to run, once it is over.
     """
 
     def __init__(
@@ -98,6 +99,7 @@ class Process:
         finally:
             os.close(control)
             os.close(told)
+        self.failure = ""
         self._heard = b""
         self._end: Ended | None = None
 
@@ -138,13 +140,11 @@ class Process:
                 await asyncio.sleep(_SETTLE_S)
             except asyncio.CancelledError as error:
                 cut = error
-        self.kill_now()
+        self._make_sure()
         if cut is not None:
             raise cut
 
-    def kill_now(self) -> None:
-        """Kill it without waiting for anybody, in the last moments of a program."""
-        self._let_go()
+    def _make_sure(self) -> None:
         if self._popen.poll() is None:
             self._popen.kill()
             self._popen.wait()
@@ -172,8 +172,9 @@ class Process:
         self._end = Ended(code=told.get("ended"))
         if "ended" not in told:
             _kill_marked(self._mark)
-        if "failed" in told:
-            raise NotStartedError(f"The command cannot be started: {told['failed']}.")
+        self.failure = told.get("failed", "")
+        if self.failure:
+            raise NotStartedError(f"The command cannot be started: {self.failure}.")
 
 
 def _kill_marked(mark: str) -> None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _STARTS_WITHIN_S = 60.0
 _GRACE_S = 5.0
+_LOOK_S = 0.01
 _PAGES_MAX = 20
 _TOOLS_MAX = 256
 _SCHEMA_BYTES_MAX = 64 * 1024
@@ -69,6 +70,7 @@ class ServerLine:
         self._process: Process | None = None
         self._words = tempfile.TemporaryFile("a+b")  # noqa: SIM115 - closed at the end
         self._over = asyncio.Event()
+        self._leaves_within_s = 0.0
         self._keeper: asyncio.Task[None]
         self.client: Client
         self.listed: list[ListedTool] = []
@@ -90,10 +92,11 @@ class ServerLine:
         except BaseException as error:
             said = line._last_words()
             await line.end(within_s=0)
+            ready.cancel()
             if isinstance(error, asyncio.CancelledError) or not isinstance(error, Exception):
                 raise
-            ready.cancel()
-            why = str(error) or "it does not answer"
+            failure = line._process.failure if line._process else ""
+            why = failure or one_line(str(error)).rstrip(".") or "it does not answer"
             raise ServerError(f"The tool server {at.name!r} is not there: {why}.{said}") from error
         return line
 
@@ -113,6 +116,7 @@ class ServerLine:
 
     async def end(self, *, within_s: float) -> None:
         """Let it end by itself for so long, then end it. A cancellation is put off until then."""
+        self._leaves_within_s = within_s
         self._over.set()
         ending = asyncio.create_task(self._ended(within_s))
         cut: asyncio.CancelledError | None = None
@@ -127,7 +131,7 @@ class ServerLine:
 
     async def _ended(self, within_s: float) -> None:
         if within_s:
-            await asyncio.wait({self._keeper}, timeout=within_s)
+            await asyncio.wait({self._keeper}, timeout=within_s + _LOOK_S)
         if self._process is not None:
             await self._process.kill()
         self._keeper.cancel()
@@ -172,7 +176,18 @@ class ServerLine:
             async with pipe_transport(self._process, on_end=self._over.set) as streams:
                 yield streams
         finally:
-            await self._process.kill()
+            await self._see_off(self._process)
+
+    async def _see_off(self, process: Process) -> None:
+        """Let a server that was told to go do so by itself, for a while; then kill what is left."""
+        try:
+            async with asyncio.timeout(self._leaves_within_s):
+                while process.ended() is None:  # noqa: ASYNC110 - a process sets no event
+                    await asyncio.sleep(_LOOK_S)
+        except (TimeoutError, NotStartedError):
+            pass
+        finally:
+            await process.kill()
 
     def _last_words(self) -> str:
         with suppress(OSError, ValueError, NotStartedError):

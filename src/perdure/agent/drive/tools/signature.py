@@ -6,6 +6,7 @@ A parameter of type `Path` is a path of the workspace: text in the schema, a rea
 from __future__ import annotations
 
 import inspect
+import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from perdure.base.errors import PerdureError
+from perdure.base.errors import EXIT_SOME_FAILED, PerdureError
 
 # How deep problems are looked for, and how many are told.
 _DEPTH_MAX = 16
@@ -23,6 +24,7 @@ _PROBLEMS_MAX = 20
 class ArgumentsError(PerdureError):
     """The arguments of a call are not what its tool takes; every problem, each a sentence."""
 
+    exit_status = EXIT_SOME_FAILED
     code = "arguments"
 
     def __init__(self, problems: list[str]) -> None:
@@ -112,7 +114,7 @@ def _problems(value: object, kind: Any, where: str, depth: int) -> Iterator[str]
 
 
 def _inner(value: object, kind: Any, where: str, depth: int) -> Iterator[str]:
-    kind = _bare(kind)
+    kind = _only(_bare(kind))
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and isinstance(value, dict):
         fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
         for name, field in fields.items():
@@ -136,6 +138,14 @@ def _inner(value: object, kind: Any, where: str, depth: int) -> Iterator[str]:
 
 def _bare(kind: Any) -> Any:
     return typing.get_args(kind)[0] if hasattr(kind, "__metadata__") else kind
+
+
+def _only(kind: Any) -> Any:
+    """Give the one type that is meant where none at all is another choice."""
+    if typing.get_origin(kind) not in (typing.Union, types.UnionType):
+        return kind
+    members = [member for member in typing.get_args(kind) if member is not type(None)]
+    return _bare(members[0]) if len(members) == 1 else None
 
 
 def _is_path(kind: Any) -> bool:

@@ -266,8 +266,9 @@ def _reap(child: int) -> int | None:
 def _kill_all(child: int) -> int | None:
     """Kill everything below until nothing is left; give the status of the command, if it ends."""
     status = None
+    is_seen = os.path.exists(f"/proc/{os.getpid()}/stat")  # noqa: PTH110 - fast
     for _ in range(_KILL_ROUNDS_MAX):
-        if sys.platform != "linux":
+        if not is_seen:
             _kill(-child)
         left = descendants(os.getpid())
         for one in left:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path, PurePosixPath
 
-from perdure.base.errors import PerdureError
+from perdure.base.errors import EXIT_SOME_FAILED, PerdureError
 from perdure.base.text import one_line
 
 # The history of the workspace. Who could write there could change what was, and run code later.
@@ -15,6 +15,7 @@ _HISTORY = ".git"
 class PathRefusedError(PerdureError):
     """A path of a call is not one that the call may use."""
 
+    exit_status = EXIT_SOME_FAILED
     code = "path-refused"
 
 

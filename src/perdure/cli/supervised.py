@@ -1,0 +1,370 @@
+"""What the words of `perdure supervise` mean: a subject and its settings, or all that is wrong."""
+
+from __future__ import annotations
+
+import hashlib
+import signal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perdure.base.errors import UsageError
+
+if TYPE_CHECKING:
+    from perdure.supervise.command import Command
+    from perdure.supervise.ends import Kind
+    from perdure.supervise.general import Runs
+    from perdure.supervise.settings import Check, Settings
+    from perdure.supervise.subject import Subject
+
+Make = Callable[["Runs"], "Subject"]
+
+# Options of `perdure run` that `perdure resume` has too, and whether each has a value.
+_OF_RESUME = {
+    "--workers": True,
+    "--step-limit": True,
+    "--worker-memory": True,
+    "--network-fs": False,
+    "--quiet": False,
+    "-q": False,
+}
+_NOT_PASSED = {
+    "--out": "Give it before the `--`.",
+    "--json": "It belongs to the supervisor: give it before the `--`.",
+    "--only": "A run is accepted whole; drive single cells with `perdure run --only`.",
+    "--force": "Force it once by hand, with `perdure resume`; that is recorded. Then supervise it.",
+}
+_FOLDER = ".supervise"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Words:
+    """What the command line says of the run."""
+
+    study: str = ""
+    rest: tuple[str, ...] = ()
+    out: str = ""
+    start: str = ""
+    resume: str = ""
+    exists: str = ""
+    progress: str = ""
+    artifact: str = ""
+    target: int | None = None
+    distinct: bool = False
+    steps: str = ""
+    busy: str = ""
+    store_head: str = ""
+    artifact_head: str = ""
+    artifact_files: tuple[str, ...] = ()
+    shell: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What the command line says of the supervisor."""
+
+    attempts: int
+    attempts_first: int
+    patience_time: str
+    pause: str
+    pause_max: str
+    stall: str
+    heartbeat: str
+    heartbeat_time: str
+    attempt_limit: str
+    total_limit: str
+    grace: str
+    stop_grace: str
+    poll: str
+    predicate_time: str
+    predicate_errors: int
+    ends: tuple[str, ...]
+    guard: str
+    dump_signal: str
+    hooks: Mapping[str, str] = field(default_factory=dict)
+    health: tuple[str, ...]
+    arm: tuple[str, ...]
+    warn: tuple[str, ...]
+    log_size: str
+    logs: int
+    mask_env: tuple[str, ...]
+    disk_floor: str
+    disk_wait: str
+
+
+def native(words: Words) -> tuple[Make, Path, Path]:
+    """Give what makes a study of ours a subject, the supervisor's folder, and the run's.
+
+    Raises:
+        UsageError: something is missing, or does not go with a study.
+
+    """
+    from perdure.supervise.book import FOLDER_NAME  # noqa: PLC0415 - heavy
+    from perdure.supervise.native import Native  # noqa: PLC0415 - heavy
+
+    theirs = {
+        "--start": words.start,
+        "--resume": words.resume,
+        "--exists": words.exists,
+        "--progress": words.progress,
+        "--artifact": words.artifact,
+        "--target": words.target,
+        "--steps": words.steps,
+        "--busy": words.busy,
+        "--store-head": words.store_head,
+        "--artifact-head": words.artifact_head,
+        "--artifact-file": words.artifact_files,
+        "--distinct": words.distinct,
+    }
+    if any(value not in ("", None, (), False) for value in theirs.values()):
+        named = [name for name, value in theirs.items() if value not in ("", None, (), False)]
+        raise UsageError(
+            f"{', '.join(named)} and a study (or --out) do not go together.",
+            remedy="A study needs only `perdure supervise STUDY --out DIR`; another runner needs "
+            "neither STUDY nor --out.",
+        )
+    if not words.study or not words.out:
+        raise UsageError(
+            "A study needs --out, and --out a study.",
+            remedy="Write `perdure supervise STUDY --out DIR`.",
+        )
+    resume_words = _of_resume(words.rest)
+    folder = Path(words.out)
+
+    def make(run: Runs) -> Subject:
+        return Native(words.study, folder, run, start_words=words.rest, resume_words=resume_words)
+
+    return make, folder / FOLDER_NAME, folder
+
+
+def general(words: Words) -> tuple[Make, Path, Path]:
+    """Give what makes any runner a subject, the supervisor's folder, and where it writes.
+
+    Raises:
+        UsageError: something is missing or cannot be read; names all that is missing.
+
+    """
+    from perdure.supervise.command import is_path, parse  # noqa: PLC0415 - heavy
+    from perdure.supervise.general import Asked, General  # noqa: PLC0415 - heavy
+
+    _require_all(words)
+    assert words.target is not None
+
+    def command(text: str, option: str) -> Command:
+        return parse(text, option, shell=words.shell)
+
+    def optional(text: str, option: str) -> Command | None:
+        return command(text, option) if text else None
+
+    at_path = is_path(words.exists)
+    store = Path(parse(words.exists, "--exists").words[0]) if at_path else None
+    if bool(words.store_head) is not bool(words.artifact_head):
+        raise UsageError(
+            "--store-head and --artifact-head are compared with each other.", remedy="Give both."
+        )
+    asked = Asked(
+        start=command(words.start, "--start"),
+        resume=command(words.resume, "--resume"),
+        exists=store if store is not None else command(words.exists, "--exists"),
+        progress=command(words.progress, "--progress"),
+        artifact=command(words.artifact, "--artifact"),
+        target=words.target,
+        distinct=words.distinct,
+        steps=optional(words.steps, "--steps"),
+        busy=optional(words.busy, "--busy"),
+        store_head=optional(words.store_head, "--store-head"),
+        artifact_head=optional(words.artifact_head, "--artifact-head"),
+        files=tuple(Path(file) for file in words.artifact_files),
+    )
+    # Whoever supervises the same run from here finds the same folder.
+    run = str(store.absolute()) if store is not None else words.exists
+    key = hashlib.sha256(run.encode()).hexdigest()[:12]
+    return (
+        lambda runs: General(asked, runs),
+        Path(_FOLDER) / key,
+        store.parent if store is not None else Path(),
+    )
+
+
+def settings_of(limits: Limits, folder: Path, watched: Path, shell: tuple[str, ...]) -> Settings:
+    """Read the limits.
+
+    Raises:
+        UsageError: one of them cannot be read.
+
+    """
+    from perdure.supervise.backoff import Backoff  # noqa: PLC0415 - heavy
+    from perdure.supervise.command import parse  # noqa: PLC0415 - heavy
+    from perdure.supervise.escalation import Graces  # noqa: PLC0415 - heavy
+    from perdure.supervise.liveness import Deadlines  # noqa: PLC0415 - heavy
+    from perdure.supervise.patience import Allowance  # noqa: PLC0415 - heavy
+    from perdure.supervise.quantity import seconds, size  # noqa: PLC0415 - heavy
+    from perdure.supervise.settings import Event, Settings  # noqa: PLC0415 - heavy
+
+    poll_s = seconds(limits.poll, "--poll")
+    if not poll_s:
+        raise UsageError("--poll must be more than 0.")
+    return Settings(
+        folder=folder,
+        watched=watched,
+        allowance=Allowance(
+            attempts=limits.attempts,
+            seconds=seconds(limits.patience_time, "--patience-time"),
+            before_first=limits.attempts_first,
+        ),
+        backoff=Backoff(
+            first_s=seconds(limits.pause, "--pause"), cap_s=seconds(limits.pause_max, "--pause-max")
+        ),
+        deadlines=Deadlines(
+            stall_s=seconds(limits.stall, "--stall"),
+            heartbeat_s=seconds(limits.heartbeat_time, "--heartbeat-time"),
+            attempt_s=seconds(limits.attempt_limit, "--attempt-limit"),
+            total_s=seconds(limits.total_limit, "--total-limit"),
+        ),
+        graces=Graces(
+            grace_s=seconds(limits.grace, "--grace"),
+            stop_s=seconds(limits.stop_grace, "--stop-grace"),
+        ),
+        table=_table(limits.ends),
+        hooks={
+            Event(name): parse(text, f"--on-{name}", shell=shell)
+            for name, text in limits.hooks.items()
+            if text
+        },
+        checks=_checks(limits, shell),
+        heartbeat=Path(limits.heartbeat) if limits.heartbeat else None,
+        guard=parse(limits.guard, "--guard", shell=shell) if limits.guard else None,
+        dump_signal=_signal(limits.dump_signal),
+        secret_names=limits.mask_env,
+        poll_s=poll_s,
+        look_s=min(0.5, poll_s),
+        predicate_s=seconds(limits.predicate_time, "--predicate-time"),
+        hook_s=seconds(limits.predicate_time, "--predicate-time"),
+        leave_s=min(5.0, seconds(limits.grace, "--grace")),
+        errors_max=limits.predicate_errors,
+        log_bytes=size(limits.log_size, "--log-size"),
+        logs_max=limits.logs,
+        disk_floor=size(limits.disk_floor, "--disk-floor"),
+        disk_wait_s=seconds(limits.disk_wait, "--disk-wait"),
+    )
+
+
+def _require_all(words: Words) -> None:
+    needed = {
+        "--start": words.start,
+        "--resume": words.resume,
+        "--exists": words.exists,
+        "--progress": words.progress,
+        "--artifact": words.artifact,
+        "--target": words.target,
+    }
+    missing = [name for name, value in needed.items() if value in ("", None)]
+    if not missing:
+        if words.target is not None and words.target < 1:
+            raise UsageError("--target must be at least 1: nothing at all is no artifact.")
+        return
+    remedy = f"Add {', '.join(missing)}."
+    if "--exists" in missing:
+        remedy = (
+            f"{remedy} Whether there is a run decides between start and resume; progress does not. "
+            "Add a line that names its store, such as\n"
+            '  --exists "$OUT/run.db" \\'
+        )
+    if len(missing) == len(needed):
+        remedy = "Write `perdure supervise STUDY --out DIR`, or see `perdure supervise --help`."
+    raise UsageError(f"Nothing says {_what(missing)}.", remedy=remedy)
+
+
+def _what(missing: list[str]) -> str:
+    meanings = {
+        "--start": "how a run is started",
+        "--resume": "how it is resumed",
+        "--exists": "whether there is a run",
+        "--progress": "how far it is",
+        "--artifact": "what its artifact holds",
+        "--target": "what it has to hold",
+    }
+    return ", ".join(f"{meanings[name]} ({name})" for name in missing)
+
+
+def _of_resume(rest: tuple[str, ...]) -> tuple[str, ...]:
+    """Choose the words for `perdure run` that `perdure resume` takes too."""
+    found: list[str] = []
+    takes = False
+    for word in rest:
+        name, mark, _ = word.partition("=")
+        if takes:
+            found.append(word)
+            takes = False
+        elif name in _NOT_PASSED:
+            raise UsageError(f"{name} cannot be passed on to the run.", remedy=_NOT_PASSED[name])
+        elif name in _OF_RESUME:
+            found.append(word)
+            takes = _OF_RESUME[name] and not mark
+    return tuple(found)
+
+
+def _table(ends: tuple[str, ...]) -> dict[int, Kind]:
+    from perdure.supervise.ends import USUAL, Kind  # noqa: PLC0415 - heavy
+
+    table = dict(USUAL)
+    for text in ends:
+        code, _, kind = text.partition("=")
+        if not code.isdigit() or kind not in set(Kind):
+            raise UsageError(
+                f"--end {text!r} says nothing.", remedy=f"Write --end CODE={'|'.join(Kind)}."
+            )
+        if (int(code) == 0) is not (kind == Kind.DONE):
+            raise UsageError("Exit status 0 is done, and no other one is.")
+        table[int(code)] = Kind(kind)
+    return table
+
+
+def _checks(limits: Limits, shell: tuple[str, ...]) -> tuple[Check, ...]:
+    from perdure.supervise.command import parse  # noqa: PLC0415 - heavy
+    from perdure.supervise.health import Arming  # noqa: PLC0415 - heavy
+    from perdure.supervise.quantity import seconds  # noqa: PLC0415 - heavy
+    from perdure.supervise.settings import Check  # noqa: PLC0415 - heavy
+
+    commands = dict(_named(text, "--health") for text in limits.health)
+    after_s: dict[str, float] = {}
+    from_units: dict[str, int] = {}
+    for text in limits.arm:
+        name, when = _named(text, "--arm")
+        if when.isdigit():
+            from_units[name] = int(when)
+        else:
+            after_s[name] = seconds(when, "--arm")
+    unknown = sorted({*after_s, *from_units, *limits.warn} - set(commands))
+    if unknown:
+        raise UsageError(
+            f"There is no health check {unknown[0]!r}.", remedy="Name one of --health."
+        )
+    return tuple(
+        Check(
+            name=name,
+            command=parse(text, "--health", shell=shell),
+            arming=Arming(after_s=after_s.get(name, 0.0), from_units=from_units.get(name, 0)),
+            only_warns=name in limits.warn,
+        )
+        for name, text in commands.items()
+    )
+
+
+def _named(text: str, option: str) -> tuple[str, str]:
+    name, mark, rest = text.partition("=")
+    if not mark or not name.strip() or not rest.strip():
+        raise UsageError(f"{option} {text!r} says nothing.", remedy=f"Write {option} NAME=...")
+    return name.strip(), rest.strip()
+
+
+def _signal(name: str) -> int | None:
+    if not name:
+        return None
+    try:
+        return int(signal.Signals[f"SIG{name.upper().removeprefix('SIG')}"])
+    except KeyError as error:
+        raise UsageError(
+            f"There is no signal {name!r}.", remedy="Write --dump-signal USR1, or another name."
+        ) from error

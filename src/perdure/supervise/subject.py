@@ -1,0 +1,65 @@
+"""What is supervised, as a supervisor sees it: commands to run, and answers to ask for."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from perdure.records.record import Record
+from perdure.supervise.acceptance import Artifact
+from perdure.supervise.answers import Answer, Existence
+from perdure.supervise.command import Command
+
+
+class Look(Record):
+    """A look at a run.
+
+    `progress` counts its units and `steps` something finer; both are held against the most that was
+    ever seen. `pulse` only says, within one attempt, that something goes on. `busy` says that it
+    waits for something that has a limit of its own. `beat` is any text that changes as it lives.
+    """
+
+    progress: Answer = Answer()
+    steps: Answer = Answer()
+    pulse: int | None = None
+    busy: bool = False
+    beat: str = ""
+
+
+class Subject(Protocol):
+    """A run of any kind.
+
+    `target` is the number of units that its artifact must hold; None until that is known.
+    `counted` names the predicates that have given a unit, now or under an earlier supervisor.
+    """
+
+    counted: set[str]
+
+    @property
+    def text(self) -> str:
+        """The run, for people."""
+        ...
+
+    @property
+    def target(self) -> int | None:
+        """The units that the artifact must hold."""
+        ...
+
+    async def existence(self) -> tuple[Existence | None, str]:
+        """Say whether there is a run; None, and why, if that cannot be said."""
+        ...
+
+    def command(self, *, resume: bool) -> Command:
+        """Give the command that starts or resumes it."""
+        ...
+
+    async def look(self) -> Look:
+        """Look at it while it lives."""
+        ...
+
+    async def standing(self) -> Look:
+        """Look at it when it has ended."""
+        ...
+
+    async def artifact(self, *, is_clean: bool) -> Artifact:
+        """Read what it left. `is_clean` says that the last attempt ended with exit status 0."""
+        ...

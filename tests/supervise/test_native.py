@@ -1,0 +1,206 @@
+"""A study of ours under a supervisor: stopped from elsewhere, continued, accepted, and shown."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.supervise.tool import until
+from tests.support.sample_study import PEOPLE, SAMPLE
+
+from perdure.cli.entry import execute
+from perdure.supervise.answers import Existence, Ran
+from perdure.supervise.command import Command
+from perdure.supervise.native import Native
+from perdure.testing import MisbehavingServer
+
+QUICK = ("--poll", "50ms", "--pause", "10ms", "--patience-time", "0")
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    """Write a study whose rule answers."""
+    (tmp_path / "study.yaml").write_text(SAMPLE)
+    (tmp_path / "people.csv").write_text(PEOPLE)
+    return tmp_path / "study.yaml"
+
+
+def test_a_study_is_stopped_continued_and_accepted(study: Path, tmp_path: Path, capsys: Any):
+    """`perdure stop` pauses it (75); the same command goes on; the receipt has its digests."""
+    out = tmp_path / "run"
+    with MisbehavingServer(latency_s=0.2, models=("model-2025-01-01",)) as server:
+        text = SAMPLE.replace("https://example.org/v1", server.base_url)
+        study.write_text(text.replace("requests_per_minute: 60", "concurrency: 4"))
+        words = ["supervise", str(study), "--out", str(out), *QUICK, "--", "--model", "api"]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("EXAMPLE_API_KEY", "a-key-of-no-worth")
+            supervisor = subprocess.Popen(
+                [sys.executable, "-m", "perdure.cli", *words],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            until(lambda: server.calls > 3 or supervisor.poll() is not None)
+            assert execute(["status", str(out), "--json"]) == 0
+            live = json.loads(capsys.readouterr().out)
+            assert (live["state"], live["supervisor"]["at_work"]) == ("running", True)
+            assert execute(["stop", str(out)]) == 0
+            _, errors = supervisor.communicate(timeout=60)
+            assert supervisor.returncode == 75, errors
+            capsys.readouterr()
+            assert execute(["status", str(out)]) == 0
+            assert "supervisor stopped, attempt 1" in capsys.readouterr().out
+            server.latency_s = 0.0
+            assert execute([*words[:4], *QUICK, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["state"] == "done"
+    history = (out / "supervise" / "history.jsonl").read_text().splitlines()
+    verbs = [json.loads(line).get("verb") for line in history]
+    assert [verb for verb in verbs if verb] == ["start", "resume"]
+    receipt = json.loads((out / "supervise" / "receipt.json").read_text())
+    assert receipt["units"] == receipt["target"] == 16
+    assert execute(["verify", str(out), "--json"]) == 0
+    worlds = json.loads(capsys.readouterr().out)["worlds"]
+    assert {receipt["proof"][f"digest of {one['world_id']}"] for one in worlds} == {
+        one["digest"] for one in worlds
+    }
+    assert "a-key-of-no-worth" not in "".join(
+        path.read_text() for path in (out / "supervise").glob("**/*") if path.is_file()
+    )
+
+
+def test_an_invalid_study_is_not_tried_again(tmp_path: Path, capsys: Any):
+    """The run's own code, after one attempt, and what the run said."""
+    (tmp_path / "study.yaml").write_text("perdure: 1\nname: x\n")
+    words = ["supervise", str(tmp_path / "study.yaml"), "--out", str(tmp_path / "run"), *QUICK]
+    assert execute(words) == 65
+    assert "problems in the study" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["study.yaml"], "--out"),
+        (["--out", "run"], "a study"),
+        (["study.yaml", "--out", "run", "--start", "x"], "do not go together"),
+        (["study.yaml", "--out", "run", "--", "--only", "calm@1"], "--only"),
+        (["study.yaml", "--out", "run", "--", "--force=brief"], "--force"),
+        (["study.yaml", "--out", "run", "--poll", "0"], "--poll"),
+        (["study.yaml", "--out", "run", "--stall", "soon"], "--stall"),
+        (["study.yaml", "--out", "run", "--end", "0=paused"], "Exit status 0"),
+        (["study.yaml", "--out", "run", "--end", "x"], "--end"),
+        (["study.yaml", "--out", "run", "--arm", "mail=3"], "mail"),
+        (["study.yaml", "--out", "run", "--health", "mail"], "--health"),
+        (["study.yaml", "--out", "run", "--dump-signal", "USR9"], "USR9"),
+        (["--start", "x", "--resume", "x"], "--exists, --progress, --artifact, --target"),
+        ([], "perdure supervise STUDY --out DIR"),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_anything(words: list[str], told: str, capsys: Any):
+    """Exit code 2, and a sentence that names it."""
+    assert execute(["supervise", *words]) == 2
+    assert told in capsys.readouterr().err
+
+
+class Answers:
+    """The commands of `perdure`, answered from a table."""
+
+    def __init__(self, **documents: Any) -> None:
+        self.documents = documents
+        self.asked: list[str] = []
+
+    async def __call__(self, command: Command) -> Ran:
+        name = command.words[4]
+        self.asked.append(name)
+        found = self.documents.get(name)
+        if found is None:
+            return Ran(status=70, err=b"perdure: a bug")
+        return Ran(status=0, out=json.dumps(found).encode())
+
+
+WORLD = {"world_id": "w1", "tick": 3, "horizon": 4, "digest": "d1"}
+VERIFIED = {"run_id": "r", "sound": True, "finished": True, "worlds": [WORLD], "findings": []}
+MANIFEST = {"run_id": "r", "finished": True, "worlds": [WORLD]}
+
+
+def native(folder: Path, **documents: Any) -> tuple[Native, Answers]:
+    """Make a subject of a run that its commands tell of."""
+    (folder / "run.db").touch()
+    (folder / "manifest.json").write_text("{}")
+    answers = Answers(**documents)
+    return Native("study.yaml", folder, answers), answers
+
+
+@pytest.mark.parametrize(
+    ("verified", "manifest", "told"),
+    [
+        ({}, {}, ""),
+        ({"sound": False}, {}, "damaged"),
+        ({"finished": False}, {}, "horizon"),
+        ({}, {"run_id": "other"}, "finished run"),
+        ({}, {"finished": False}, "finished run"),
+        ({}, {"worlds": [{**WORLD, "digest": "d2"}]}, "world w1"),
+        ({}, {"worlds": [{**WORLD, "tick": 2}]}, "world w1"),
+        ({}, {"worlds": []}, "world w1"),
+    ],
+)
+def test_the_export_has_to_be_that_of_the_finished_record(
+    tmp_path: Path, verified: dict[str, Any], manifest: dict[str, Any], told: str
+):
+    """Whatever differs between the record and its export is against accepting it."""
+    subject, _ = native(
+        tmp_path,
+        verify={**VERIFIED, **verified},
+        export={"folder": str(tmp_path), "manifest": {**MANIFEST, **manifest}},
+    )
+    found = asyncio.run(subject.artifact(is_clean=True))
+    assert told in "; ".join(found.problems)
+    assert bool(found.problems) == bool(told)
+    assert found.is_damaged == ("sound" in verified)
+    assert (found.units.value, subject.target) == (4, 4)
+
+
+def test_without_a_clean_end_nothing_is_verified(tmp_path: Path):
+    """It would cost as much as the record is long, and could not be accepted."""
+    subject, answers = native(tmp_path)
+    assert asyncio.run(subject.artifact(is_clean=False)).units.value is None
+    assert answers.asked == []
+    assert asyncio.run(subject.existence())[0] is Existence.USABLE
+
+
+def test_what_was_lost_is_no_progress(tmp_path: Path):
+    """Replies that the journal keeps are; calls that a kill cost are not, however many."""
+
+    def told(lost: int, kept: int) -> dict[str, Any]:
+        parts = [{"kind": "lost", "count": lost}, {"kind": "kept", "count": kept}]
+        return {"ticks": 16, "ticks_closed": 2, "calls": 20, "outside": {"parts": parts}}
+
+    steps = []
+    for lost, kept in ((0, 3), (9, 3), (9, 4)):
+        subject, _ = native(tmp_path, status=told(lost, kept))
+        steps.append(asyncio.run(subject.standing()).steps.value)
+    assert steps == [25, 25, 26]
+
+
+def test_a_command_that_says_nothing_is_a_broken_predicate(tmp_path: Path):
+    """Never 0."""
+    subject, _ = native(tmp_path)
+    assert "exit status 70" in asyncio.run(subject.standing()).progress.fault
+    assert "exit status 70" in asyncio.run(subject.artifact(is_clean=True)).units.fault
+
+
+def test_a_call_in_flight_counts_while_the_run_lives(tmp_path: Path):
+    """A status file that is renewed says that the run lives; one that says nothing, nothing."""
+    subject, _ = native(tmp_path)
+    assert asyncio.run(subject.look()).progress.value is None
+    moment = {"ticks": 16, "ticks_closed": 1, "calls": 7, "in_flight": 2, "elapsed_s": 3.5}
+    (tmp_path / "status.json").write_text(json.dumps(moment))
+    seen = asyncio.run(subject.look())
+    assert (seen.progress.value, seen.pulse, seen.busy) == (1, 8, True)
+    (tmp_path / "status.json").write_text(json.dumps({**moment, "elapsed_s": 4.5}))
+    assert asyncio.run(subject.look()).beat != seen.beat

@@ -47,7 +47,8 @@ Begin a drive. The folder must not hold one yet.
 Ctrl-C asks for words to the agent; an empty line stops it at its next safe point.
 A second Ctrl-C cuts whatever is in flight. `perdure stop DIR` stops it from elsewhere.
 The exit code is 0 when the agent said that it is done, 1 when it came to nothing (an
-empty or cut reply, or going round in circles), 75 when it was stopped, 76 at a ceiling.
+empty or cut reply, or going round in circles), 69 when the endpoint failed for good, 75
+when it was stopped, 76 at a ceiling.
 
 \b
 Example:

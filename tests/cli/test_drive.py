@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.alone import MODEL, called, lines_in, of_kind, turn_of
+from tests.support.alone import MODEL, called, left_behind, lines_in, of_kind, turn_of
 
 from perdure.base.clock import SystemClock
 from perdure.base.errors import (
@@ -411,6 +411,19 @@ def test_a_second_ctrl_c_cuts_what_is_in_flight(desk: Desk) -> None:
     going.set()
     assert "cancelled (halt) after 0 turns" in at.shown
     assert of_kind(lines_in(desk.out), SteerReceived) == []
+
+
+def test_what_is_not_ready_yet_can_be_cut(desk: Desk, tmp_path: Path) -> None:
+    """A tool server that never answers keeps nobody waiting, and is gone with the drive."""
+    started = process(desk, "--server", "slow=sleep 1000", "--quiet", stderr=subprocess.PIPE)
+    until(lambda: left_behind(tmp_path))
+    for _ in range(2):
+        started.send_signal(signal.SIGTERM)
+        threading.Event().wait(0.2)
+    _, wrong = started.communicate(timeout=30)
+    assert started.returncode == EXIT_STOPPED
+    assert b"It was cut before it began." in wrong
+    until(lambda: not left_behind(tmp_path))
 
 
 def test_a_signal_to_end_asks_nobody(desk: Desk) -> None:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from perdure.base.errors import StopRequestedError
 from perdure.cli.drive_view import View, tell_end, tell_there_already
 from perdure.cli.output import write_error
 from perdure.runner.alone import Company, DrivenAlone
@@ -42,12 +43,21 @@ async def _go(folder: Path, drive: Drive, view: View | None) -> DrivenAlone | No
         line=view.line if view is not None else None,
         piece=view.piece if view is not None else None,
     )
-    words = _Words(person, view) if view is not None and sys.stdin.isatty() else None
-    stopping = _Stopping(person)
+    driving = asyncio.ensure_future(drive(company))
+
+    def cut() -> None:
+        person.halt()
+        if not person.is_heard:
+            driving.cancel()
+
+    words = _Words(person, view, cut) if view is not None and sys.stdin.isatty() else None
+    stopping = _Stopping(person, cut)
     interrupted = words.interrupt if words is not None else stopping
     try:
         with hearing({signal.SIGINT: interrupted, signal.SIGTERM: stopping}):
-            return await drive(company)
+            return await driving
+    except asyncio.CancelledError:
+        raise StopRequestedError("It was cut before it began.") from None
     finally:
         if words is not None:
             words.end()
@@ -56,13 +66,14 @@ async def _go(folder: Path, drive: Drive, view: View | None) -> DrivenAlone | No
 class _Stopping:
     """The first time it is called, the drive ends at its next safe point; then, at once."""
 
-    def __init__(self, person: Attended) -> None:
+    def __init__(self, person: Attended, cut: Callable[[], None]) -> None:
         self._person = person
+        self._cut = cut
         self._is_asked = False
 
     def __call__(self) -> None:
         if self._is_asked:
-            self._person.halt()
+            self._cut()
         self._person.stop()
         self._is_asked = True
 
@@ -70,8 +81,9 @@ class _Stopping:
 class _Words:
     """Ctrl-C on a terminal asks for words, while the drive goes on; a second one cuts it."""
 
-    def __init__(self, person: Attended, view: View) -> None:
+    def __init__(self, person: Attended, view: View, cut: Callable[[], None]) -> None:
         self._person = person
+        self._cut = cut
         self._view = view
         self._asks = False
         self._is_stopping = False
@@ -82,7 +94,7 @@ class _Words:
             if self._asks:
                 write_error("")
             self._answered()
-            self._person.halt()
+            self._cut()
             return
         self._asks = True
         self._view.hold()

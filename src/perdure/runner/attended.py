@@ -12,7 +12,10 @@ from perdure.trace.stop_request import forget_request, is_asked_to_stop
 
 
 class Attended:
-    """Keeps what was said until the drive asks for it. All of it is called on one event loop."""
+    """Keeps what was said until the drive asks for it. All of it is called on one event loop.
+
+    `is_heard` says whether it ever did: before, its parts are still made ready.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -20,6 +23,7 @@ class Attended:
         self._stop: Stop | None = None
         self._halt: Stop | None = None
         self._halted = asyncio.Event()
+        self.is_heard = False
 
     def say(self, text: str) -> None:
         """Say something to the agent; it reads it with its next request."""
@@ -36,6 +40,7 @@ class Attended:
 
     def at(self, place: Place) -> Sequence[Interrupt]:  # noqa: ARG002 - the same everywhere
         """Take what was said since, and a request to stop that somebody left in the folder."""
+        self.is_heard = True
         said, self._said = self._said, []
         if is_asked_to_stop(self._folder):
             forget_request(self._folder)

@@ -19,8 +19,8 @@ import pytest
 from tests.crash.careful_model import HANDED, NOTES, TASK, Careful
 from tests.crash.drive_killer import LEDGER_POINTS
 from tests.crash.telling import tell
+from tests.support.alone import left_behind, lines_in
 
-from perdure.agent.drive.tools.process import MARK
 from perdure.agent.drive.tools.warden import missing
 from perdure.base.clock import SystemClock
 from perdure.base.crashpoints import POINTS
@@ -38,7 +38,6 @@ from perdure.records.drive import (
 )
 from perdure.records.tools import AnswerStatus
 from perdure.testing import MisbehavingServer
-from perdure.trace.drive_reader import DriveReader
 
 FULL = os.environ.get("PERDURE_CRASH") == "full"
 # Those of its ledger are killed at in a suite of their own: tests/crash/test_drive_ledger.py.
@@ -128,30 +127,6 @@ def until(holds: Callable[[], bool]) -> None:
     while not holds():
         assert CLOCK.now_s() < end, "it never came to that"
         asyncio.run(CLOCK.sleep(0.01))
-
-
-def left_behind(folder: Path) -> list[str]:
-    """List the processes in a folder that a drive's tools started, and that still run."""
-    found = []
-    for process in Path("/proc").iterdir():
-        try:
-            if (
-                not process.name.isdigit()
-                or f"{MARK}=".encode() not in (process / "environ").read_bytes()
-            ):
-                continue
-            if (process / "cwd").readlink().is_relative_to(folder):
-                found.append((process / "cmdline").read_bytes().decode())
-        except OSError:
-            continue  # it is gone, or is somebody else's
-    return found
-
-
-def lines_of(place: Place) -> list[DriveLine]:
-    """Read a whole ledger, each line checked against its chain."""
-    with DriveReader.open(place.out) as reader:
-        reader.verify()
-        return [stored.line for stored in reader.lines()]
 
 
 def check_closed(lines: list[DriveLine]) -> Counter[EndCause]:
@@ -251,7 +226,7 @@ def killed_and_done(
         place.slow = ""
         (place.room / "begun").unlink(missing_ok=True)
     assert place.go(endpoint, more) == DONE
-    lines = lines_of(place)
+    lines = lines_in(place.out)
     causes = check_closed(lines)
     # Before its first request nothing depends on a drive, and nothing of it is written.
     left = [at for at in kills if at not in ("drive.before-assemble", "drive.before-assemble:1")]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from perdure.analysis.document import Block
+from perdure.analysis.document import Block, Verbatim
 from perdure.base.errors import EXIT_DONE, EXIT_STORAGE, DamagedRecordError
+from perdure.base.text import printable
 from perdure.cli.figures import count, percent, plural
 from perdure.cli.output import as_tree, show, write_json
 from perdure.cli.tables import paragraph
@@ -158,7 +160,8 @@ def _parts(found: DriveStanding, folder: str) -> Iterator[Block]:
         )
     yield paragraph(f"{plural(found.drives, 'drive')}, {plural(found.lines, 'line')}.")
     if found.can_go_on:
-        yield paragraph(f"`perdure drive resume {folder}` goes on.")
+        yield paragraph("\nIt goes on with:")
+        yield Verbatim(text=f"  perdure drive resume {printable(shlex.quote(folder))}")
 
 
 def _window(moment: Moment) -> str:

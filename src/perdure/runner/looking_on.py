@@ -68,16 +68,18 @@ class Shown:
             self._turn = line.turn
         if isinstance(line, ToolCalled) and self._done is not None:
             self._done.append(f"{line.call.name} {line.subject}".rstrip())
-        if self._show is None:
-            return
         try:
-            if self._veiled is not None and isinstance(line, ModelCalled):
-                self._veiled.begin()
-            if self._veiled is not None and isinstance(line, ModelReturned):
-                self._veiled.finish()
-            self._show(line)
+            self._told_of(line)
         except Exception:  # noqa: BLE001 - whatever a display does, the drive goes on without it
-            self._show = None
+            self._show = self._veiled = None
+
+    def _told_of(self, line: DriveLine) -> None:
+        if self._veiled is not None and isinstance(line, ModelCalled):
+            self._veiled.begin()
+        if self._veiled is not None and isinstance(line, ModelReturned):
+            self._veiled.finish()
+        if self._show is not None:
+            self._show(line)
 
     def story(self) -> str:
         """Say what was done since this was asked last, as a message for the room's history."""

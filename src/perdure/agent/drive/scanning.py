@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
+from perdure.base.errors import InternalError
 from perdure.records.drive import (
+    CheckpointCommitted,
     ChildStarted,
+    CommandsKilled,
     DriveLine,
     DriverFailed,
     HandoffWritten,
@@ -21,7 +25,7 @@ from perdure.records.drive import (
     ToolCalled,
     ToolResult,
 )
-from perdure.records.tools import ToolCall
+from perdure.records.tools import ToolCall, Writes
 
 _FOREIGN: dict[type[Line], tuple[str, ...]] = {
     RunStarted: ("task", "goal"),
@@ -34,7 +38,9 @@ _FOREIGN: dict[type[Line], tuple[str, ...]] = {
     ChildStarted: ("task",),
     HarnessReported: ("text", "detail"),
     HarnessAnswered: ("text",),
-    HandoffWritten: ("overview", "progress", "context", "next_step"),
+    CheckpointCommitted: ("files", "scope"),
+    CommandsKilled: ("commands",),
+    HandoffWritten: ("must_read", "overview", "progress", "context", "next_step"),
 }
 
 
@@ -45,11 +51,14 @@ def without_secrets(line: DriveLine, secrets: Callable[[str], str]) -> DriveLine
     return msgspec.structs.replace(line, **changed) if changed else line
 
 
-def _scanned(
-    value: str | ToolCall | tuple[ToolCall, ...], secrets: Callable[[str], str]
-) -> str | ToolCall | tuple[ToolCall, ...]:
-    if isinstance(value, str):
-        return secrets(value)
-    if isinstance(value, ToolCall):
-        return msgspec.structs.replace(value, arguments=secrets(value.arguments))
-    return tuple(msgspec.structs.replace(call, arguments=secrets(call.arguments)) for call in value)
+def _scanned(value: Any, secrets: Callable[[str], str]) -> Any:
+    match value:
+        case str():
+            return secrets(value)
+        case ToolCall():
+            return msgspec.structs.replace(value, arguments=secrets(value.arguments))
+        case Writes():
+            return msgspec.structs.replace(value, paths=_scanned(value.paths, secrets))
+        case tuple():
+            return tuple(_scanned(one, secrets) for one in value)
+    raise InternalError(f"Nothing is known of secrets in a {type(value).__name__}.")

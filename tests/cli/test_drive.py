@@ -1,0 +1,432 @@
+"""`perdure drive` as it is given, told and ended, and the commands that take its folder too."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.alone import MODEL, called, lines_in, of_kind, turn_of
+
+from perdure.base.clock import SystemClock
+from perdure.base.errors import (
+    EXIT_DONE,
+    EXIT_HELD,
+    EXIT_KEY_OR_MODEL,
+    EXIT_PAUSED,
+    EXIT_SOME_FAILED,
+    EXIT_STOPPED,
+    EXIT_STORAGE,
+    EXIT_UNREACHABLE,
+    EXIT_USAGE,
+)
+from perdure.cli.drive_view import exit_of
+from perdure.records.drive import EndCause, SteerReceived
+from perdure.testing import MisbehavingServer
+
+Said = Any
+
+
+class Desk:
+    """A command line, a folder and an endpoint, whose words a test chooses."""
+
+    def __init__(self, call: Callable[..., Said], server: MisbehavingServer) -> None:
+        self.call = call
+        self.out = Path("drive")
+        self.server = server
+
+    def says(self, *steps: Any) -> None:
+        """Let the model say these, and the last of them for ever."""
+        self.server.responder = lambda body: steps[min(turn_of(body), len(steps) - 1)]
+
+    @property
+    def at(self) -> tuple[str, ...]:
+        """Give the options that name the model."""
+        url = self.server.base_url
+        return ("--model", "http", "--base-url", url, "--model-name", MODEL, "--price", "1,2")
+
+    def drive(self, *more: object, task: str = "Do it.") -> Said:
+        """Begin a drive."""
+        return self.call("drive", task, "--out", self.out, *self.at, *more)
+
+
+@pytest.fixture
+def desk(
+    perdure: Callable[..., Said], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Desk]:
+    """Give a command line with an endpoint, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    with MisbehavingServer() as server:
+        yield Desk(perdure, server)
+
+
+def test_a_drive_is_told_and_shown(desk: Desk) -> None:
+    """What it does is told as it does it; its folder can be read by each command that reads."""
+    desk.says((called("write_file", path="a.txt", text="hi\n"),), "It is done.\nReally.")
+    said = desk.drive("--window", 1000)
+    assert said.status == EXIT_DONE, said.err
+    assert said.err == ""
+    told = said.out.splitlines()
+    assert told[:2] == ["-> write_file a.txt", "   ok, 21 bytes: 3 bytes are in a.txt."]
+    assert told[2:5] == ["It is done.", "Really.", ""]
+    assert told[5].startswith("done (concluded) after 2 turns: 2 calls, ")
+    assert told[6] == f"  perdure drive show {desk.out}  what it did, line by line"
+    assert (desk.out / "room" / "a.txt").read_text() == "hi\n"
+    listed = desk.call("drive", "show", desk.out).out
+    assert "asks for write_file" in listed
+    assert "run_frozen            done (concluded) after 2 turns" in listed
+    assert max(map(len, listed.splitlines())) <= 100
+    lines = desk.call("drive", "show", desk.out, "--json").document
+    assert [one["seq"] for one in lines] == list(range(len(lines)))
+    assert desk.call("drive", "show", desk.out, 1).document == lines[1]
+    stands = desk.call("status", desk.out).out
+    assert f"{desk.out}: done" in stands
+    assert "of the 1,000 tokens of its window" in stands
+    assert "Last ending: done (concluded) after 2 turns." in stands
+    found = desk.call("status", desk.out, "--json").document
+    assert (found["state"], found["drives"], found["ending"]["cause"]) == ("done", 1, "concluded")
+    assert desk.call("verify", desk.out).out.startswith(f"{desk.out}: sound, {len(lines)} lines")
+    assert desk.call("stop", desk.out).out.startswith("Nobody works on this drive")
+    assert desk.drive().status == EXIT_HELD
+    again = desk.call("drive", "resume", desk.out)
+    assert (again.status, again.out[:15]) == (EXIT_DONE, "It is done alre")
+
+
+def test_quiet_and_json_say_how_it_ended(desk: Desk) -> None:
+    """--quiet shows nothing under way, and --json one document; no stream is asked for then."""
+    desk.says("It is done.")
+    said = desk.drive("--quiet")
+    assert said.out.startswith("\ndone (concluded) after 1 turn: 1 call")
+    desk.out = desk.out.with_name("other")
+    document = desk.drive("--json").document
+    assert (document["completion"], document["text"], document["exit"]) == (
+        "done",
+        "It is done.",
+        0,
+    )
+    assert document["cost"] > 0
+    assert not any("stream" in seen.body for seen in desk.server.requests if seen.body)
+
+
+def test_everything_that_is_wrong_is_said_at_once(desk: Desk, tmp_path: Path) -> None:
+    """Each option that cannot be is named, and nothing is begun."""
+    (tmp_path / "rules").write_bytes(b"\xff\xfe\xff")
+    said = desk.call(
+        *("drive", " ", "--out", desk.out, "--model", "http", "--base-url", desk.server.base_url),
+        *("--model-name", MODEL, "--room", tmp_path / "nowhere", "--rules", tmp_path / "rules"),
+        *("--rules", tmp_path / "none", "--server", "nameless", "--server", "git=/no/such/program"),
+        *("--trust", "gti", "--unsandboxed", "--budget", "1"),
+    )
+    assert said.status == EXIT_USAGE
+    assert said.err.startswith("perdure: 9 things are wrong:\n")
+    for wrong in (
+        "The task is empty.",
+        "There is no such folder to work in.",
+        "The rules are not text in UTF-8.",
+        "The rules cannot be read: No such file or directory.",
+        "--server `nameless` does not name a server.",
+        "names a program that is not there: `/no/such/program`.",
+        "--trust `gti` names no server. Did you mean `git`?",
+        "--unsandboxed is given without --commands",
+        "A budget holds nothing where nobody knows what a call costs.",
+    ):
+        assert wrong in said.err
+    assert not desk.out.exists()
+    assert said.out == ""
+
+
+@pytest.mark.parametrize(
+    ("given", "wrong"),
+    [
+        (("--commands", "--read-only"), "--commands is given, and --read-only too."),
+        (("--budget", "much"), "--budget `much` cannot be read"),
+        (("--turns", "0"), "greater than or equal to 1"),
+        (("--program", "true"), "--program is given, and --model, --base-url"),
+    ],
+)
+def test_what_contradicts_itself_is_refused(desk: Desk, given: tuple[str, ...], wrong: str) -> None:
+    """Options that cannot both be meant are refused with the words for it."""
+    said = desk.drive(*given)
+    assert said.status == EXIT_USAGE
+    assert wrong in said.err
+    assert not desk.out.exists()
+
+
+def test_the_record_is_kept_out_of_the_room(desk: Desk, tmp_path: Path) -> None:
+    """An agent cannot be given the folder in which its own ledger lies."""
+    said = desk.drive("--room", tmp_path)
+    assert said.status == EXIT_USAGE
+    assert "lies in the folder that is worked in" in said.err
+
+
+def test_a_key_is_not_stored_with_the_task(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is asked is stored as it is, so a key of the environment is refused in it."""
+    monkeypatch.setenv("SOME_TOKEN", "abcd-1234-efgh")
+    said = desk.drive(task="Use abcd-1234-efgh.")
+    assert said.status == EXIT_USAGE
+    assert "holds a key of this environment" in said.err
+    assert "abcd" not in said.err
+
+
+def test_without_git_or_a_sandbox_it_says_what_to_do(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What this system lacks is said with the option that does without it."""
+    monkeypatch.setattr("perdure.cli.drive_asked.missing", lambda: "Landlock is missing")
+    monkeypatch.setenv("PATH", "/nowhere")
+    said = desk.drive("--commands")
+    assert said.status == EXIT_USAGE
+    assert "Commands cannot be confined here: Landlock is missing." in said.err
+    assert "(--unsandboxed)" in said.err
+    assert "Install git, or let the agent only read (--read-only)." in said.err
+
+
+def test_a_server_that_is_none_ends_it(desk: Desk) -> None:
+    """A program that speaks no protocol is not there, which is no bug of ours."""
+    said = desk.drive("--server", "git=true")
+    assert said.status == EXIT_UNREACHABLE
+    assert "The tool server 'git' is not there" in said.err
+    assert "bug" not in said.err
+
+
+@pytest.mark.parametrize(
+    ("steps", "more", "status", "cause"),
+    [
+        ([(called("list_files"),)], (), EXIT_SOME_FAILED, "stuck"),
+        ([""], (), EXIT_SOME_FAILED, "empty_reply"),
+        ([(called("list_files"),)], ("--turns", "1"), EXIT_PAUSED, "turns"),
+        ([(called("list_files"),)], ("--tokens", "1"), EXIT_PAUSED, "tokens"),
+        ([(called("list_files"),)], ("--budget", "0.000000001"), EXIT_PAUSED, "money"),
+    ],
+)
+def test_how_it_ends_is_the_exit_code(
+    desk: Desk, steps: list[Any], more: tuple[str, ...], status: int, cause: str
+) -> None:
+    """Each way to end has its code, and says how to go on."""
+    desk.says(*steps)
+    said = desk.drive(*more)
+    assert said.status == status
+    assert f"limit ({cause}) after " in said.out
+    assert f"perdure drive resume {desk.out}" in said.out
+    stands = desk.call("status", desk.out).out
+    assert f"{desk.out}: limit" in stands
+    assert f"  perdure drive resume {desk.out}" in stands.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("fault", "status"),
+    [("status_500", EXIT_UNREACHABLE), ("status_401", EXIT_KEY_OR_MODEL)],
+)
+def test_an_endpoint_that_fails_has_its_code(desk: Desk, fault: str, status: int) -> None:
+    """Without retries a failed call ends the drive with the code of its cause."""
+    desk.server.play(fault)
+    said = desk.drive("--retries", "0")
+    assert said.status == status
+    assert "cancelled (provider, " in said.out
+
+
+def test_every_cause_has_an_exit_code() -> None:
+    """No ending is without one; only what is done is 0."""
+    codes = {cause: exit_of(cause, None) for cause in EndCause}
+    assert [cause for cause, code in codes.items() if code == EXIT_DONE] == [EndCause.CONCLUDED]
+    assert codes[EndCause.CANCEL] == codes[EndCause.HALT] == EXIT_STOPPED
+
+
+def test_a_branch_begins_before_the_wave(desk: Desk, tmp_path: Path) -> None:
+    """`fork` says where it began, and leaves the mother's room as it is."""
+    first, second = (
+        (called("write_file", path="a.txt", text=text, tag=text),) for text in ("one", "two")
+    )
+    desk.says(first, second, "It is done.")
+    desk.drive()
+    lines = desk.call("drive", "show", desk.out, "--json").document
+    at = [one["seq"] for one in lines if one["kind"] == "tool_called"][1]
+    desk.says("no", "It is done another way.")
+    other = tmp_path / "other"
+    said = desk.call("drive", "fork", desk.out, "--at", at, "--out", other, "Another way.")
+    assert said.status == EXIT_DONE, said.err
+    assert f"line {at} is within a wave" in said.err
+    assert (desk.out / "room" / "a.txt").read_text() == "two"
+    assert (other / "room" / "a.txt").read_text() == "one"
+    kinds = [one["kind"] for one in desk.call("drive", "show", other, "--json").document]
+    assert kinds[:3] == ["job_pinned", "run_forked", "run_started"]
+    missing = desk.call("drive", "fork", desk.out, "--at", 999, "--out", tmp_path / "third")
+    assert (missing.status, "no line 999" in missing.err) == (EXIT_USAGE, True)
+    assert not (tmp_path / "third").exists()
+
+
+def test_a_damaged_ledger_is_found(desk: Desk) -> None:
+    """`verify` names the first line that is not what was written, and exits with 74."""
+    desk.says("It is done.")
+    desk.drive()
+    with sqlite3.connect(desk.out / "drive.db") as database:
+        database.execute("UPDATE lines SET payload = x'7b7d' WHERE seq = 2")
+    said = desk.call("verify", desk.out)
+    assert said.status == EXIT_STORAGE
+    assert "damaged" in said.out
+    assert "drive.db: line 2" in said.out
+    assert desk.call("verify", desk.out, "--json").document["sound"] is False
+
+
+def test_a_folder_without_a_drive_is_named(desk: Desk, tmp_path: Path) -> None:
+    """Every command that goes on says what begins one; no words at all show the help."""
+    for command in (("resume",), ("show",), ("fork", "--at", "1", "--out", tmp_path / "x")):
+        said = desk.call("drive", command[0], tmp_path, *command[1:])
+        assert said.status == EXIT_USAGE
+        assert "`perdure drive TASK --out DIR` begins one." in said.err
+    said = desk.call("drive")
+    assert said.status == EXIT_USAGE
+    assert "perdure drive resume drives/notes" in said.err
+
+
+def process(desk: Desk, *more: str, **how: Any) -> subprocess.Popen[bytes]:
+    """Begin a drive in a process of its own."""
+    words = ["drive", "Do it.", "--out", str(desk.out), *desk.at, *more]
+    return subprocess.Popen([sys.executable, "-m", "perdure.cli", *words], **how)
+
+
+def until(holds: Callable[[], object]) -> None:
+    """Wait until something holds."""
+    done = threading.Event()
+    for _ in range(6_000):
+        if holds():
+            return
+        done.wait(0.01)
+    pytest.fail("it never came to that")
+
+
+def test_a_killed_drive_is_interrupted_and_never_running(desk: Desk) -> None:
+    """While a process works on it, it runs; once that is killed, it is interrupted; then closed."""
+    going = threading.Event()
+
+    def slow(body: dict[str, Any]) -> Any:
+        going.wait(0.0 if going.is_set() else 30.0)
+        return "It is done."
+
+    desk.server.responder = slow
+    started = process(desk, "--quiet", stdout=subprocess.DEVNULL)
+    until(lambda: desk.server.calls)
+    assert f"{desk.out}: running" in (told := desk.call("status", desk.out).out)
+    assert "turn 0, waiting for the model." in told
+    assert desk.call("stop", desk.out).out.startswith("The drive was asked to stop.")
+    started.kill()
+    started.wait()
+    told = desk.call("status", desk.out).out
+    assert f"{desk.out}: interrupted" in told
+    assert "was left open in turn 0, waiting for the model, by a process" in told
+    going.set()
+    said = desk.call("drive", "resume", desk.out)
+    assert said.status == EXIT_DONE, said.err
+    assert "was left open by a process that died, and is closed" in said.out
+    assert desk.call("status", desk.out, "--json").document["state"] == "done"
+
+
+class Terminal:
+    """A drive on a terminal that is 50 columns wide, as somebody would sit at it."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._own, other = pty.openpty()
+        environment = {**os.environ, "COLUMNS": "50"}
+        self.process = process(
+            desk, stdin=other, stdout=other, stderr=other, start_new_session=True, env=environment
+        )
+        os.close(other)
+        self.shown = ""
+
+    def until(self, text: str, times: int = 1) -> None:
+        """Read until a text was shown so often."""
+        clock = SystemClock()
+        end = clock.now_s() + 60
+        while self.shown.count(text) < times:
+            assert clock.now_s() < end, self.shown
+            if select.select([self._own], [], [], 0.1)[0]:
+                try:
+                    self.shown += os.read(self._own, 65_536).decode()
+                except OSError:
+                    assert self.shown.count(text) >= times, self.shown
+
+    def interrupt(self) -> None:
+        """Press Ctrl-C."""
+        self.process.send_signal(signal.SIGINT)
+
+    def type(self, text: str) -> None:
+        """Type something."""
+        os.write(self._own, text.encode())
+
+    def end(self) -> int:
+        """Read to the end."""
+        self.until("what it did, line by line")
+        status = self.process.wait(timeout=60)
+        os.close(self._own)
+        return status
+
+
+def test_ctrl_c_asks_for_words_and_an_empty_line_stops(desk: Desk) -> None:
+    """Words reach the agent, each time that they are asked for; Enter alone stops it."""
+
+    def slow(body: dict[str, Any]) -> Any:
+        turn = turn_of(body)
+        threading.Event().wait(0.3)
+        return (called("list_files", tag=f"t{turn}", pattern=f"*{turn}"),)
+
+    desk.server.responder = slow
+    at = Terminal(desk)
+    at.until("-> list_files")
+    for number, words in enumerate(("Hurry up.", "In French."), 1):
+        at.interrupt()
+        at.until("Say something to the agent", number)
+        at.type(f"{words}\n")
+        at.until(f"** user: {words}")
+    at.interrupt()
+    at.until("Say something to the agent", 3)
+    at.type("\n")
+    assert at.end() == EXIT_STOPPED
+    assert "cancelled (cancel) after" in at.shown
+    steers = [one.text for one in of_kind(lines_in(desk.out), SteerReceived)]
+    assert steers == ["Hurry up.", "In French."]
+    told = [line for line in at.shown.splitlines() if line.startswith(("->", "   ok"))]
+    assert max(map(len, told)) <= 50
+
+
+def test_a_second_ctrl_c_cuts_what_is_in_flight(desk: Desk) -> None:
+    """A reply that does not come keeps nobody waiting; half-typed words go to nobody."""
+    going = threading.Event()
+    desk.server.responder = lambda _: "Late." if going.wait(60) else ""
+    at = Terminal(desk)
+    until(lambda: desk.server.calls)
+    at.interrupt()
+    at.until("Say something to the agent")
+    at.type("half a wo")
+    at.interrupt()
+    assert at.end() == EXIT_STOPPED
+    going.set()
+    assert "cancelled (halt) after 0 turns" in at.shown
+    assert of_kind(lines_in(desk.out), SteerReceived) == []
+
+
+def test_a_signal_to_end_asks_nobody(desk: Desk) -> None:
+    """SIGTERM stops a drive at its next safe point, terminal or not."""
+    going = threading.Event()
+
+    def slow(body: dict[str, Any]) -> Any:
+        going.wait(30)
+        return (called("list_files", tag=f"t{turn_of(body)}"),)
+
+    desk.server.responder = slow
+    started = process(desk, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
+    until(lambda: desk.server.calls)
+    started.send_signal(signal.SIGTERM)
+    threading.Event().wait(0.3)
+    going.set()
+    out, _ = started.communicate(timeout=60)
+    assert started.returncode == EXIT_STOPPED
+    assert b"cancelled (cancel)" in out

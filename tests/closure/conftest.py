@@ -20,10 +20,12 @@ class Shelf:
         modules: Mapping[str, str] | None = None,
         strays: Mapping[str, str] | None = None,
         points: Mapping[str, tuple[str, ...]] | None = None,
+        startup: tuple[str, ...] = (),
     ) -> None:
         self._modules = dict(modules or {})
         self._strays = dict(strays or {})
         self._points = dict(points or {})
+        self._startup = startup
 
     def providers(self, module: str) -> tuple[Distribution, ...]:
         """Find the distribution of a top-level module."""
@@ -38,6 +40,18 @@ class Shelf:
     def entry_points(self, group: str) -> tuple[str, ...]:
         """List the entry points of a group."""
         return self._points.get(group, ())
+
+    def siblings(self, module: str) -> frozenset[str]:
+        """Give the module alone."""
+        return frozenset({module.partition(".")[0]})
+
+    def home(self, module: str) -> str:
+        """Give no folder: nothing here has files."""
+        return ""
+
+    def startup(self) -> tuple[str, ...]:
+        """Name what Python imports when it starts."""
+        return self._startup
 
 
 def write(folder: Path, files: Mapping[str, str]) -> Path:
@@ -61,6 +75,8 @@ class Walks(Protocol):
         installed: Shelf | None = ...,
         declared: dict[str, tuple[str, ...]] | None = ...,
         patterns: tuple[str, ...] = ...,
+        registries: tuple[str, ...] = ...,
+        loaded: dict[str, str] | None = ...,
     ) -> Walked:
         """Write the files and find what the entry reaches."""
         ...
@@ -78,6 +94,8 @@ def walked(tmp_path: Path) -> Walks:
         installed: Shelf | None = None,
         declared: dict[str, tuple[str, ...]] | None = None,
         patterns: tuple[str, ...] = (),
+        registries: tuple[str, ...] = (),
+        loaded: dict[str, str] | None = None,
     ) -> Walked:
         write(tmp_path, {f"src/{name}": text for name, text in files.items()})
         program = Program(
@@ -86,6 +104,8 @@ def walked(tmp_path: Path) -> Walks:
             declared=declared or {},
             files=patterns,
             folder=str(tmp_path),
+            registries=registries,
+            loaded=loaded or {},
         )
         return closure_of(program, installed=installed or Shelf())
 

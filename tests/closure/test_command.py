@@ -45,7 +45,7 @@ def closure(tmp_path: Path, monkeypatch, capsys) -> Callable[..., Said]:
 
 def test_list_shows_modules_and_why(closure):
     """Each module stands beside what imports it."""
-    said = closure("list", "run.py", "--root", "src")
+    said = closure("list", "run.py", "--src", "src")
     assert said.status == 0
     assert "3 modules reached from run" in said.out
     assert "imported by loop, line 1" in said.out
@@ -53,35 +53,35 @@ def test_list_shows_modules_and_why(closure):
 
 
 def test_check_has_a_status_for_each_answer(closure, tmp_path):
-    """Downstream 0, frozen 1, error 2, unknown 3; frozen before unknown."""
-    assert closure("check", "run.py", "serving", "--root", "src").status == 0
-    assert closure("check", "run.py", "serving", "state", "--root", "src").status == 1
-    missing = closure("check", "run.py", "servng", "--root", "src")
-    assert missing.status == 2
-    assert "Did you mean serving" in missing.err
+    """Safe 0, frozen 1, error 2, unknown 3; frozen before unknown."""
+    assert closure("check", "run.py", "serving", "--src", "src").status == 0
+    assert closure("check", "run.py", "serving", "state", "--src", "src").status == 1
+    missing = closure("check", "run.py", "servng", "--src", "src")
+    assert missing.status == 3
+    assert "Did you mean serving" in missing.out
     write(tmp_path, {"src/state.py": "def load(x):\n    return __import__(x)\n"})
-    said = closure("check", "run.py", "serving", "--root", "src")
+    said = closure("check", "run.py", "serving", "--src", "src")
     assert said.status == 3
     assert "unknown: treat it as frozen" in said.out
     assert "state, line 2" in said.out
-    assert closure("check", "run.py", "serving", "loop", "--root", "src").status == 1
-    declared = closure("check", "run.py", "serving", "--root", "src", "--dynamic", "state=")
+    assert closure("check", "run.py", "serving", "loop", "--src", "src").status == 1
+    declared = closure("check", "run.py", "serving", "--src", "src", "--registry", "state=")
     assert declared.status == 0
 
 
 def test_why_shows_the_way(closure):
     """Every import from the entry on is shown, and also as data."""
-    said = closure("why", "run.py", "state", "--root", "src")
+    said = closure("why", "run.py", "state", "--src", "src")
     assert said.status == 1
     assert [line.split()[0] for line in said.out.splitlines()[1:]] == ["run", "loop", "state"]
-    told = json.loads(closure("why", "run.py", "state", "--root", "src", "--json").out)
+    told = json.loads(closure("why", "run.py", "state", "--src", "src", "--json").out)
     assert [edge["imported"] for edge in told["verdicts"][0]["way"]] == ["run", "loop", "state"]
 
 
 def test_verify_compares_with_what_was_saved(closure, tmp_path, monkeypatch):
     """Nothing moved, 0; a comment, 0; a constant, 78 with its diff. From any folder."""
     saved = tmp_path / "closure.json"
-    saved.write_text(closure("list", "run.py", "--root", "src", "--json").out)
+    saved.write_text(closure("list", "run.py", "--src", "src", "--json").out)
     monkeypatch.chdir("/")
     same = closure("verify", str(saved))
     assert (same.status, same.out.strip()) == (0, "Nothing moved.")
@@ -93,6 +93,34 @@ def test_verify_compares_with_what_was_saved(closure, tmp_path, monkeypatch):
     assert "+RATE = 2" in moved.out
     told = json.loads(closure("verify", str(saved), "--json").out)
     assert [found["name"] for found in told["refusing"]] == ["state"]
+
+
+def test_what_a_process_loaded_is_read_from_its_own_account(closure, tmp_path):
+    """`python -v` writes it, import_module included; an empty account is refused."""
+    account = tmp_path / "account.txt"
+    account.write_text(
+        "import 'zipimport' # <class '_frozen_importlib.FrozenImporter'>\n"
+        "# trying /src/serving/app.py\n"
+        "import 'serving.app' # <_frozen_importlib_external.SourceFileLoader object at 0x7f>\n"
+    )
+    said = closure("why", "run.py", "serving", "--src", "src", "--loaded", str(account))
+    assert said.status == 1
+    assert "a process of this program loaded it" in said.out
+    account.write_text("...\n")
+    assert closure("list", "run.py", "--src", "src", "--loaded", str(account)).status == 2
+
+
+def test_registries_and_data_are_declared(closure, tmp_path):
+    """A registry with what it names, or with its own strings; data files by a pattern."""
+    write(tmp_path, {"src/state.py": "NAMES = ['serving.app']\n", "prompts/ask.txt": "Who?"})
+    options = ("--src", "src", "--registry", "state", "--data", "prompts/*.txt")
+    said = closure("check", "run.py", "serving.app", "prompts/ask.txt", *options, "--json")
+    found = json.loads(said.out)["verdicts"]
+    assert [one["standing"] for one in found] == ["frozen", "frozen"]
+    said = closure(
+        "check", "run.py", "serving.app", "--src", "src", "--registry", "state=serving.*"
+    )
+    assert (said.status, "declared to be imported by state" in said.out) == (1, True)
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '{"format": 9}', "\udcff", "[" * 10_000])
@@ -108,7 +136,7 @@ def test_a_file_that_is_no_closure_is_refused(closure, tmp_path, text):
 def test_what_a_source_says_drives_no_terminal(closure, tmp_path):
     """Escape sequences in a diff are shown, not sent."""
     saved = tmp_path / "closure.json"
-    saved.write_text(closure("list", "run.py", "--root", "src", "--json").out)
+    saved.write_text(closure("list", "run.py", "--src", "src", "--json").out)
     write(tmp_path, {"src/state.py": "RATE = '\x1b[2J'\n"})
     moved = closure("verify", str(saved))
     assert "\x1b" not in moved.out
@@ -135,7 +163,7 @@ def test_no_command_shows_the_page(closure):
 
 
 def test_a_declaration_must_say_of_what(closure):
-    """`--dynamic` without a module says how it is written."""
-    said = closure("list", "run.py", "--dynamic", "nothing")
+    """`--registry` without a module says how it is written."""
+    said = closure("list", "run.py", "--registry", "=nothing")
     assert said.status == 2
-    assert "--dynamic module=name,name" in said.err
+    assert "--registry module=name,name" in said.err

@@ -73,6 +73,25 @@ def test_entry_points_are_listed(site):
     assert environment.entry_points("agents") == ()
 
 
+def test_path_files_are_read(site, tmp_path):
+    """A line of a `.pth` file adds a folder, or is code that imports when Python starts."""
+    lines = "linked\n# a comment\n\nimport os; x = 'y'; x and __import__('_hook')\nimport (\n"
+    write(site, {"a.pth": f"\ufeff{lines}", "linked/inside.py": "", "_hook.py": ""})
+    environment = Environment([str(site)])
+    assert environment.startup() == ("os", "_hook")
+    assert environment.home("inside.part") == str(site / "linked")
+    assert environment.home("_hook") == str(site)
+    assert environment.home("nothing") == ""
+
+
+def test_what_comes_with_a_module_is_found(site):
+    """The other modules of its distribution, and nothing that is no module."""
+    environment = Environment([str(site)])
+    assert environment.siblings("solid.inner") == {"solid", "solid_single", "space"}
+    assert environment.siblings("_other") == {"_other", "space"}
+    assert environment.siblings("nothing.at.all") == {"nothing"}
+
+
 def test_the_running_python_is_known():
     """What is installed here is found here, and the standard library is standard."""
     names = {one.name.lower() for one in Environment().providers("yaml")}

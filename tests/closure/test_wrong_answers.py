@@ -116,12 +116,14 @@ def test_8_a_wrong_root_is_refused(walked, tmp_path):
             walked(files, roots=(root,))
     write(tmp_path, {"bin/run.py": "import hidden", "others/hidden_too.py": ""})
     program = Program(entries=("bin/run.py",), roots=("others",), folder=str(tmp_path))
+    assert standing(closure_of(program, installed=Shelf()), "hidden_too") is Standing.UNKNOWN
+    write(tmp_path, {"bin/run.py": "import json"})
     with pytest.raises(UsageError, match="nothing can be concluded"):
         check(closure_of(program, installed=Shelf()), ["hidden_too"])
 
 
-def test_9_a_misspelt_name_is_refused_and_every_other_form_is_found(walked):
-    """Misspelt names are errors; dotted names, single files, packages and paths are answered."""
+def test_9_a_misspelt_name_is_never_safe_and_every_other_form_is_found(walked):
+    """Misspelt names are unknown; dotted names, single files, packages and paths are answered."""
     found = walked(
         {
             "start.py": "import pack.sub, single",
@@ -131,11 +133,12 @@ def test_9_a_misspelt_name_is_refused_and_every_other_form_is_found(walked):
             "single.py": "",
         }
     )
-    with pytest.raises(UsageError, match="Did you mean single"):
-        check(found, ["singel"])
+    misspelt = check(found, ["singel"])[0]
+    assert misspelt.standing is Standing.UNKNOWN
+    assert "Did you mean single" in misspelt.said
     for name in ("pack.sub", "single", "pack", "src/single.py", "src/pack", "single:Class"):
         assert standing(found, name) is Standing.FROZEN, name
-    assert standing(found, "pack.rest") is Standing.DOWNSTREAM
+    assert standing(found, "pack.rest") is Standing.SAFE
 
 
 def test_10_declared_data_files_count(walked, tmp_path):
@@ -149,6 +152,8 @@ def test_10_declared_data_files_count(walked, tmp_path):
     assert [difference.name for difference in moved.refusing] == ["src/prompts/ask.txt"]
     with pytest.raises(UsageError, match="matches no file"):
         listing_of(walked(files, patterns=("src/promts/*.txt",)))
+    with pytest.raises(UsageError, match="matches no file"):
+        check(walked(files, patterns=("src/promts/*.txt",)), ["other"])
 
 
 def test_11_the_answer_is_kept_and_checked_again(walked, tmp_path):

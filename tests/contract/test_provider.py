@@ -18,6 +18,7 @@ from tests.support.real_server import why_not_local
 from perdure.base import canonical
 from perdure.base.errors import UsageError
 from perdure.base.text import storable
+from perdure.inference.asking import Outcome, ask_once
 from perdure.inference.baseline import BaselineProvider
 from perdure.inference.http import HttpProvider, HttpSettings
 from perdure.inference.local import (
@@ -31,9 +32,11 @@ from perdure.inference.local.batch import Batch
 from perdure.inference.local.onnx_vectors import OnnxVectors
 from perdure.inference.local.openvino_batch import OpenVinoBatch
 from perdure.inference.provider import Provider
+from perdure.inference.running_clock import RunningClock
 from perdure.inference.scripted import ScriptedProvider
 from perdure.records.baseline_rule import BaselineRule, Distance
 from perdure.records.facts import PersonaFacts
+from perdure.records.increment import Increment, Said
 from perdure.records.persona import Choice
 from perdure.records.request import (
     ChatRequest,
@@ -184,6 +187,23 @@ def test_it_answers_many_at_once_and_each_in_full(provider: Provider) -> None:
     outcomes = opened(provider, many)
     assert len(outcomes) == 8
     assert all(isinstance(outcome, Reply | Vectors) for outcome in outcomes)
+
+
+def test_what_it_tells_while_it_speaks_is_what_it_says(provider: Provider) -> None:
+    """Watched or not, the outcome is the same; what is told under way makes up its text."""
+    if provider.name == "local":
+        pytest.skip("it tells its reply in one piece, like any that cannot stream")
+    told: list[Increment] = []
+
+    async def twice() -> list[Outcome]:
+        running = RunningClock()
+        watched = await ask_once(provider, REQUEST, 30.0, running, told.append)
+        return [watched, await ask_once(provider, REQUEST, 30.0, running)]
+
+    watched, plain = opened(provider, twice)
+    assert watched == plain
+    assert isinstance(watched, Reply)
+    assert "".join(one.text for one in told if isinstance(one, Said)) == watched.text
 
 
 def test_it_embeds_or_says_that_it_does_not(provider: Provider) -> None:

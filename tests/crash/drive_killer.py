@@ -36,6 +36,9 @@ SHARED = Path("/dev/shm") if Path("/dev/shm").is_dir() else None
 SCRIPT = script(turns=2, padding="x" * 9_000)
 ENDS = [sum(len(lines) for lines, _ in SCRIPT[: count + 1]) - 1 for count in range(len(SCRIPT))]
 
+# The points of the ledger alone; those of the driver are killed at by test_drive_kills.py.
+LEDGER_POINTS = ("drive.before-rename", "drive.before-append", "drive.after-append")
+
 Said = Callable[[int], None]
 
 

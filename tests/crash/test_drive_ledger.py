@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.crash.drive_killer import ENDS, SHARED, missing, write
+from tests.crash.drive_killer import ENDS, LEDGER_POINTS, SHARED, missing, write
 from tests.crash.powercut import Change, Recorder, State, states
 from tests.crash.telling import tell
 
-from perdure.base.crashpoints import POINTS
 from perdure.base.errors import EXIT_STOPPED, PerdureError
 from perdure.trace import opening
 from perdure.trace.database import Database
@@ -68,7 +67,7 @@ def test_a_writer_that_says_too_early_is_caught() -> None:
     assert told(program("drive_killer", "--plant", "--stride", "11"))["lost"] > 0
 
 
-@pytest.mark.parametrize("point", [point for point in POINTS if point.startswith("drive.")])
+@pytest.mark.parametrize("point", LEDGER_POINTS)
 def test_a_ledger_goes_on_after_every_crash_point(tmp_path: Path, point: str) -> None:
     """P1: each point is met, and whoever comes next writes the rest: once, and in order."""
     whole = told(program("drive_client", "play", str(tmp_path / "whole")))

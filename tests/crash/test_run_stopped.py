@@ -36,8 +36,10 @@ IS_FULL = os.environ.get("PERDURE_CRASH") == "full"
 # A place in every stretch of a tick's life: before a call is sent, with its reply in hand, between
 # two ticks.
 QUICK = ("call.intended:30", "call.answered:60", "tick.after-witness:4")
+# What every run meets; the others are met around losses, rungs, new scores, and drives.
+MET = ("run.", "partition.", "tick.", "call.", "world.")
 FULL = (
-    *(f"{name}:1" for name in POINTS),
+    *(f"{name}:1" for name in POINTS if name.startswith(MET)),
     *(f"{name}:{hit}" for name in ("call.intended", "call.answered") for hit in (18, 35, 70)),
     *(f"{name}:{hit}" for name in ("tick.opened", "tick.after-append") for hit in (3, 6)),
 )

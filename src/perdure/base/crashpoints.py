@@ -32,6 +32,16 @@ POINTS: dict[str, str] = {
     "drive.before-rename": "the ledger of a drive is complete under its temporary name",
     "drive.before-append": "lines of a drive are ready to be written, none of them is",
     "drive.after-append": "lines of a drive are durable, the drive does not know it yet",
+    "drive.before-assemble": "a turn of a drive begins, its request is not written",
+    "drive.called": "that a drive asks its model is durable, nothing was sent",
+    "drive.returned": "the model answered a drive, its reply is not written",
+    "drive.before-wave": "a reply is durable, nothing of what it asks for was done",
+    "drive.checkpointed": "the workspace is in its history, the ledger does not say so yet",
+    "drive.before-tool": "the intent of a call that acts is durable, nothing of it was done",
+    "drive.tool-ran": "a call that acts has acted, the ledger does not know its result",
+    "drive.before-spawn": "that work is handed down is durable, the drive for it is not begun",
+    "drive.child-ended": "a drive that work was handed down to is over, its parent does not say so",
+    "drive.before-freeze": "a drive has come to an end, nothing of that is written",
     "scores.sealed": "a file of new scores has its name, the run log does not know of it",
 }
 

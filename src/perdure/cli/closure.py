@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from perdure.base.errors import EXIT_DONE, EXIT_MOVED, UsageError
-from perdure.cli.arguments import Json
+from perdure.cli.arguments import Json, MovedStudy
 from perdure.cli.command import PlainCommand, command_group
 
 if TYPE_CHECKING:
+    from perdure.closure.compare import Differences
     from perdure.closure.program import Program
 
 # What `check` ends with beside 0: it answers a question, and each answer has its own status.
@@ -23,15 +24,25 @@ Show which modules a Python program reaches, and whether they moved.
 
 Computed from the source, for any program: nothing is imported or run. A module
 that the program reaches is frozen while it runs; editing it would make the second
-half of a record another experiment. The rest is downstream.
+half of a record another experiment. The rest is safe to edit.
+
+\b
+ENTRY is what starts the program:
+  run.py               a file, as `python run.py`
+  package.module       a module, as `python -m`; an installed one too
+  module:Class         what something loads by that name
+  app/                 a folder with a __main__.py, or a package
+  study.yaml           a study: perdure itself, the study's own code, its data
+  runs/first           a run of a study, with what its processes really loaded
 
 \b
 Example:
-  perdure closure list run.py --root src
-  perdure closure check run.py serving analysis --root src
-  perdure closure why run.py serving --root src
-  perdure closure list run.py --root src --json > closure.json
+  perdure closure list run.py --src src
+  perdure closure check run.py serving analysis --src src
+  perdure closure why run.py serving --src src
+  perdure closure list run.py --src src --json > closure.json
   perdure closure verify closure.json
+  perdure closure verify runs/first
 
 Every one of these takes --json.
 """
@@ -43,26 +54,30 @@ With --json, the document also holds the code itself; keep it in a file for
 
 \b
 Example:
-  perdure closure list run.py --root src
-  perdure closure list package.module:Class --root src --json > closure.json
+  perdure closure list run.py --src src
+  perdure closure list package.module:Class --src src --json > closure.json
+  perdure closure list study.yaml
 """
 HELP_CHECK = """\
 Say of modules, packages or files whether the program reaches them.
 
-A misspelt name is an error, never safe. Nothing is called downstream while an
-import that could not be followed may reach it.
+Each is frozen, safe or unknown. A name that leads to nothing is unknown, and so is
+everything that an import which could not be followed may reach: treat it as frozen.
+--registry says what such an import reaches.
 
 \b
 Exit codes:
-  0  all of them are downstream: they can be edited while the program runs
+  0  all of them are safe: they can be edited while the program runs
   1  one of them is frozen: the program reaches it
-  2  a name, folder or file is not there, or a source cannot be read
-  3  of one of them it is unknown
+  2  an entry, a folder or a pattern is wrong, or the entry cannot be read
+  3  none is frozen, and of one of them it is unknown
 
 \b
 Example:
-  perdure closure check run.py serving analysis --root src
-  perdure closure check run.py src/serving/app.py --root src --json
+  perdure closure check run.py serving analysis --src src
+  perdure closure check run.py src/serving/app.py --src src --json
+  perdure closure check run.py serving --src src --registry loader=plugins.*
+  perdure closure check study.yaml perdure.analysis my_world prompts/ask.txt
 """
 HELP_WHY = """\
 Show by which imports a program reaches a module, entry first.
@@ -71,50 +86,59 @@ The exit code is that of `perdure closure check`.
 
 \b
 Example:
-  perdure closure why run.py serving.app --root src
-  perdure closure why run.py serving.app --root src --json
+  perdure closure why run.py serving.app --src src
+  perdure closure why run.py serving.app --src src --json
 """
 HELP_VERIFY = """\
-Compare the code as it is now with a closure that was saved.
+Compare the code as it is now with that of a run, or with a closure that was saved.
 
-Comments and layout move nothing. What moved is shown as a diff, and the exit code
-is 78. Another version of a library is a warning.
+Everything that moved is named. Of a run: the engine, the study's own code and data
+files, Python, and what its processes really loaded; the study's text is compared by
+`perdure resume`. Comments and layout move nothing. What moved is shown as a diff,
+and the exit code is 78. Another version of a library is a warning.
 
 \b
 Example:
+  perdure closure verify runs/first
   perdure closure verify closure.json
   perdure closure verify closure.json --json
 """
 
 Entry = Annotated[
-    str, typer.Argument(metavar="ENTRY", help="What starts it: a file, module or module:Class.")
+    str, typer.Argument(metavar="ENTRY", help="A file, module, folder, study or run.")
 ]
 Names = Annotated[
     list[str], typer.Argument(metavar="NAME...", help="Modules, packages or files to ask about.")
 ]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A module, a package or a file.")]
-Saved = Annotated[Path, typer.Argument(metavar="SAVED", help="What `list --json` printed.")]
-Roots = Annotated[
-    list[str], typer.Option("--root", metavar="DIR", help="A folder of its modules; repeatable.")
+Saved = Annotated[
+    Path, typer.Argument(metavar="DIR|SAVED", help="A run, or what `list --json` printed.")
+]
+Src = Annotated[
+    list[str], typer.Option("--src", metavar="DIR", help="A folder of its modules; repeatable.")
 ]
 Also = Annotated[
-    list[str], typer.Option("--entry", metavar="ENTRY", help="One more entry; repeatable.")
+    list[str], typer.Option("--also", metavar="ENTRY", help="One more entry; repeatable.")
 ]
-Sites = Annotated[
+Site = Annotated[
     list[str],
     typer.Option("--site", metavar="DIR", help="Its site-packages, if not those of this Python."),
 ]
-Dynamic = Annotated[
+Registry = Annotated[
     list[str],
     typer.Option(
-        "--dynamic",
-        metavar="MODULE=NAMES",
-        help="All that the unknown imports of a module import, with commas; may be nothing.",
+        "--registry",
+        metavar="MODULE[=NAMES]",
+        help="All that a module imports unseen: what its strings name, or NAMES with commas.",
     ),
 ]
-Files = Annotated[
+Data = Annotated[
     list[str],
-    typer.Option("--file", metavar="PATTERN", help="Data files that decide too; repeatable."),
+    typer.Option("--data", metavar="PATTERN", help="Data files that decide too; repeatable."),
+]
+LoadedFile = Annotated[
+    Path | None,
+    typer.Option("--loaded", metavar="FILE", help="What `python -v` wrote of it, or names."),
 ]
 
 closure_app = command_group(HELP)
@@ -129,11 +153,13 @@ def register(app: typer.Typer) -> None:
 def list_(
     entry: Entry,
     *,
-    root: Roots = [],  # noqa: B006 - the parser makes a new one
-    more: Also = [],  # noqa: B006
-    site: Sites = [],  # noqa: B006
-    dynamic: Dynamic = [],  # noqa: B006
-    file: Files = [],  # noqa: B006
+    src: Src = [],  # noqa: B006 - the parser makes a new one
+    also: Also = [],  # noqa: B006
+    site: Site = [],  # noqa: B006
+    registry: Registry = [],  # noqa: B006
+    data: Data = [],  # noqa: B006
+    loaded: LoadedFile = None,
+    study: MovedStudy = None,
     json: Json = False,
 ) -> int:
     """List what a program reaches.
@@ -141,17 +167,19 @@ def list_(
     Raises:
         UsageError: an entry, a folder or a file is not there.
         SourceError: a source file cannot be read.
+        InvalidStudyError: the study has problems.
 
     """
+    from perdure.cli.closure_entry import Options, asked  # noqa: PLC0415 - heavy
     from perdure.cli.closure_view import listing_parts  # noqa: PLC0415 - heavy
     from perdure.cli.output import show, write_json  # noqa: PLC0415 - heavy
     from perdure.closure.listing import listing_of  # noqa: PLC0415 - heavy
     from perdure.closure.program import closure_of  # noqa: PLC0415 - heavy
 
-    walked = closure_of(
-        _program((entry, *more), roots=root, sites=site, dynamic=dynamic, files=file)
+    options = Options(
+        also=also, src=src, site=site, registry=registry, data=data, loaded=loaded, study=study
     )
-    found = listing_of(walked)
+    found = listing_of(closure_of(asked(entry, options)))
     if json:
         write_json(found)
     else:
@@ -164,22 +192,29 @@ def check(
     entry: Entry,
     names: Names,
     *,
-    root: Roots = [],  # noqa: B006 - the parser makes a new one
-    more: Also = [],  # noqa: B006
-    site: Sites = [],  # noqa: B006
-    dynamic: Dynamic = [],  # noqa: B006
-    file: Files = [],  # noqa: B006
+    src: Src = [],  # noqa: B006 - the parser makes a new one
+    also: Also = [],  # noqa: B006
+    site: Site = [],  # noqa: B006
+    registry: Registry = [],  # noqa: B006
+    data: Data = [],  # noqa: B006
+    loaded: LoadedFile = None,
+    study: MovedStudy = None,
     json: Json = False,
 ) -> int:
     """Say of names whether a program reaches them; the exit status says so too.
 
     Raises:
-        UsageError: a name, an entry, a folder or a file is not there.
+        UsageError: an entry, a folder or a file is not there, or nothing can be concluded.
         SourceError: the entry cannot be read.
+        InvalidStudyError: the study has problems.
 
     """
-    program = _program((entry, *more), roots=root, sites=site, dynamic=dynamic, files=file)
-    return _answer(program, names, json=json, whole_way=False)
+    from perdure.cli.closure_entry import Options, asked  # noqa: PLC0415 - heavy
+
+    options = Options(
+        also=also, src=src, site=site, registry=registry, data=data, loaded=loaded, study=study
+    )
+    return _answer(asked(entry, options), names, json=json, whole_way=False)
 
 
 @closure_app.command("why", help=HELP_WHY, cls=PlainCommand)
@@ -187,39 +222,45 @@ def why(
     entry: Entry,
     name: Name,
     *,
-    root: Roots = [],  # noqa: B006 - the parser makes a new one
-    more: Also = [],  # noqa: B006
-    site: Sites = [],  # noqa: B006
-    dynamic: Dynamic = [],  # noqa: B006
-    file: Files = [],  # noqa: B006
+    src: Src = [],  # noqa: B006 - the parser makes a new one
+    also: Also = [],  # noqa: B006
+    site: Site = [],  # noqa: B006
+    registry: Registry = [],  # noqa: B006
+    data: Data = [],  # noqa: B006
+    loaded: LoadedFile = None,
+    study: MovedStudy = None,
     json: Json = False,
 ) -> int:
     """Show how a program reaches a module.
 
     Raises:
-        UsageError: the name, an entry, a folder or a file is not there.
+        UsageError: an entry, a folder or a file is not there, or nothing can be concluded.
         SourceError: the entry cannot be read.
+        InvalidStudyError: the study has problems.
 
     """
-    program = _program((entry, *more), roots=root, sites=site, dynamic=dynamic, files=file)
-    return _answer(program, [name], json=json, whole_way=True)
+    from perdure.cli.closure_entry import Options, asked  # noqa: PLC0415 - heavy
+
+    options = Options(
+        also=also, src=src, site=site, registry=registry, data=data, loaded=loaded, study=study
+    )
+    return _answer(asked(entry, options), [name], json=json, whole_way=True)
 
 
 @closure_app.command("verify", help=HELP_VERIFY, cls=PlainCommand)
-def verify(saved: Saved, *, json: Json = False) -> int:
-    """Compare the code with a saved closure.
+def verify(saved: Saved, *, study: MovedStudy = None, json: Json = False) -> int:
+    """Compare the code with that of a run, or with a saved closure.
 
     Raises:
-        UsageError: there is no such closure, or its program is no longer there.
-        SourceError: its entry cannot be read.
+        UsageError: there is no such run or closure, or its program is no longer there.
+        SourceError: a source of it cannot be read.
+        DamagedRecordError: the run's registry does not hold what was written.
 
     """
     from perdure.cli.closure_view import difference_parts  # noqa: PLC0415 - heavy
     from perdure.cli.output import show, write_json  # noqa: PLC0415 - heavy
-    from perdure.closure.listing import read_listing  # noqa: PLC0415 - heavy
-    from perdure.closure.listing import verify as compare_now  # noqa: PLC0415 - heavy
 
-    found = compare_now(read_listing(saved))
+    found = _moved_of_run(saved, study) if saved.is_dir() else _moved_of_saved(saved, study)
     if json:
         write_json({"refusing": found.refusing, "warning": found.warning})
     else:
@@ -227,14 +268,35 @@ def verify(saved: Saved, *, json: Json = False) -> int:
     return EXIT_MOVED if found.refusing else EXIT_DONE
 
 
+def _moved_of_run(folder: Path, study: Path | None) -> Differences:
+    from perdure.cli.closure_entry import study_of_run  # noqa: PLC0415 - heavy
+    from perdure.cli.record import opened, require_run  # noqa: PLC0415 - heavy
+    from perdure.runner.code_moved import code_moved  # noqa: PLC0415 - heavy
+
+    require_run(folder)
+    with opened(folder) as record:
+        entry, log = record.entry, record.log
+    return code_moved(entry, log, folder, study_of_run(folder, study))
+
+
+def _moved_of_saved(saved: Path, study: Path | None) -> Differences:
+    from perdure.closure.listing import read_listing  # noqa: PLC0415 - heavy
+    from perdure.closure.listing import verify as compare_now  # noqa: PLC0415 - heavy
+
+    if study is not None:
+        raise UsageError("--study is for the folder of a run.", where=str(saved))
+    return compare_now(read_listing(saved))
+
+
 def _answer(program: Program, names: list[str], *, json: bool, whole_way: bool) -> int:
+    from perdure.cli.closure_entry import named  # noqa: PLC0415 - heavy
     from perdure.cli.closure_view import verdict_parts  # noqa: PLC0415 - heavy
     from perdure.cli.output import show, write_json  # noqa: PLC0415 - heavy
     from perdure.closure.check import Standing  # noqa: PLC0415 - heavy
     from perdure.closure.check import check as check_names  # noqa: PLC0415 - heavy
     from perdure.closure.program import closure_of  # noqa: PLC0415 - heavy
 
-    verdicts = check_names(closure_of(program), names)
+    verdicts = check_names(closure_of(program), named(names, program))
     if json:
         write_json({"verdicts": verdicts})
     else:
@@ -243,36 +305,3 @@ def _answer(program: Program, names: list[str], *, json: bool, whole_way: bool) 
     if Standing.FROZEN in standings:
         return FROZEN
     return UNKNOWN if Standing.UNKNOWN in standings else EXIT_DONE
-
-
-def _program(
-    entries: tuple[str, ...],
-    *,
-    roots: list[str],
-    sites: list[str],
-    dynamic: list[str],
-    files: list[str],
-) -> Program:
-    from perdure.closure.program import Program  # noqa: PLC0415 - heavy
-
-    declared: dict[str, tuple[str, ...]] = {}
-    for declaration in dynamic:
-        module, mark, names = declaration.partition("=")
-        if not mark or not module:
-            raise UsageError(
-                f"{declaration!r} declares nothing.",
-                remedy="Write `--dynamic module=name,name`, or `--dynamic module=` for none.",
-            )
-        found = tuple(name.strip() for name in names.split(",") if name.strip())
-        declared[module.strip()] = declared.get(module.strip(), ()) + found
-    return Program(
-        entries=entries,
-        roots=tuple(roots) or (() if _names_a_file(entries[0]) else (".",)),
-        sites=tuple(sites),
-        declared=declared,
-        files=tuple(files),
-    )
-
-
-def _names_a_file(entry: str) -> bool:
-    return entry.endswith(".py") or "/" in entry

@@ -10,14 +10,19 @@ from perdure.cli.tables import heading, paragraph, table, verbatim
 from perdure.closure.check import Standing, Verdict
 from perdure.closure.compare import Difference, Differences, Part
 from perdure.closure.facts import Unknown
-from perdure.closure.graph import Edge
+from perdure.closure.graph import LOADED, STARTUP, Edge
 from perdure.closure.listing import Listing
 
 _DOUBTS_SHOWN = 5
 _SAID = {
     Standing.FROZEN: "frozen: the program reaches it",
-    Standing.DOWNSTREAM: "downstream: it can be edited while the program runs",
+    Standing.SAFE: "safe: it can be edited while the program runs",
     Standing.UNKNOWN: "unknown: treat it as frozen",
+}
+_ALONE = {
+    "entry": "it is an entry",
+    STARTUP: "Python loads it by itself when it starts",
+    LOADED: "a process of this program loaded it",
 }
 
 
@@ -32,6 +37,9 @@ def listing_parts(found: Listing) -> Iterator[Block]:
         ["module", "because of"],
         [[name, _because(closure.because[name])] for name in closure.modules],
         left=2,
+    )
+    yield paragraph(
+        f"Python {found.fingerprint.python} and its standard library are part of it too.", indent=2
     )
     if closure.distributions:
         yield heading("Installed, and not followed")
@@ -53,7 +61,9 @@ def verdict_parts(verdicts: Iterable[Verdict], *, whole_way: bool) -> Iterator[B
     """Draw what names stand for; the way to each, in full if it was asked for."""
     for verdict in verdicts:
         yield paragraph(f"{verdict.name}: {_SAID[verdict.standing]}", style="bold")
-        if len(verdict.frozen) > 1:
+        if verdict.said:
+            yield paragraph(verdict.said, indent=2)
+        if len(verdict.frozen) > 1 and verdict.way:
             yield paragraph(
                 f"{count(len(verdict.frozen))} of {count(verdict.modules)} modules are reached, "
                 f"the first of them {verdict.way[-1].imported}",
@@ -101,13 +111,14 @@ def _difference(found: Difference, what: str) -> Iterator[Block]:
 
 def _because(edge: Edge) -> str:
     if not edge.importer:
-        return "it is an entry" if edge.how == "entry" else edge.how
+        return _ALONE.get(edge.how, edge.how)
     said = {
         "import": "imported by",
         "package": "the package of what is imported by",
         "string": "imported by its name in",
         "command": "run as a command by",
         "entry point": "an entry point that is loaded by",
+        "registry": "named by the registry",
         "declared": "declared to be imported by",
     }
     return f"{said.get(edge.how, edge.how)} {_place(edge)}"

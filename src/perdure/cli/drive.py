@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-import threading
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from perdure.base.errors import EXIT_DONE, EXIT_USAGE, UsageError
+from perdure.base.errors import EXIT_DONE, EXIT_USAGE
 from perdure.cli.arguments import Json
 from perdure.cli.command import PlainCommand
+from perdure.cli.drive_folder import require_drive
 from perdure.cli.output import write_error
 from perdure.cli.overrides import (
     BaseUrl,
@@ -26,11 +23,6 @@ from perdure.cli.overrides import (
     PriceAs,
     Weights,
 )
-
-if TYPE_CHECKING:
-    from perdure.records.alone import Asked
-    from perdure.runner.alone import Company, DrivenAlone
-    from perdure.runner.attended import Attended
 
 HELP = """\
 Drive one agent with tools on a task, in a folder of its own.
@@ -64,7 +56,6 @@ Example:
 """
 
 _START = "start"
-_REPLY_TOKENS = 4096
 
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the drive.")]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The drive's folder.")]
@@ -168,7 +159,7 @@ def start(
     ] = None,
     reply_tokens: Annotated[
         int, typer.Option("--reply-tokens", min=1, help="Tokens of one reply at most.")
-    ] = _REPLY_TOKENS,
+    ] = 4096,
     window: Annotated[
         int, typer.Option("--window", min=0, help="Tokens that the model's window holds.")
     ] = 0,
@@ -206,64 +197,46 @@ def start(
         PerdureError: as `alone.begin` raises.
 
     """
-    from perdure.records.alone import Asked, Bounds, Furnishing  # noqa: PLC0415 - heavy
-    from perdure.records.drive import PlacePolicy, RunPolicy  # noqa: PLC0415 - heavy
-    from perdure.runner.alone import FORMAT, begin  # noqa: PLC0415 - heavy
-    from perdure.study.money_flags import amount_given  # noqa: PLC0415 - heavy
-    from perdure.study.overrides import Overrides, for_speech  # noqa: PLC0415 - heavy
+    from perdure.cli.drive_asked import Wishes, asked_of  # noqa: PLC0415 - heavy
+    from perdure.cli.drive_attend import attended  # noqa: PLC0415 - heavy
+    from perdure.runner.alone import begin  # noqa: PLC0415 - heavy
+    from perdure.study.overrides import Overrides  # noqa: PLC0415 - heavy
 
-    flags = Overrides(
-        model=model,
-        base_url=base_url,
-        model_name=model_name,
-        key_env=key_env,
-        key_file=key_file,
-        weights=weights,
-        price=price,
-        price_as=price_as,
-    )
-    beside = {
-        **flags.flags(),
-        "--server": server,
-        "--trust": trust,
-        "--commands": commands,
-        "--hand-down": hand_down,
-        "--tokens": tokens,
-        "--retries": retries is not None,
-        "--reply-tokens": reply_tokens != _REPLY_TOKENS,
-        "--window": window,
-    }
-    _require_one_mind(program, speaks, [name for name, given in beside.items() if given])
-    asked = Asked(
-        format=FORMAT,
+    wishes = Wishes(
         task=task,
         goal=goal,
-        model=None if program else for_speech(flags),
-        program=program,
-        speaks=speaks if program else "",
-        room=str(room.absolute()) if room is not None else "room",
-        rules={str(path): _text_of(path) for path in rules or ()},
-        policy=RunPolicy(writes=not read_only, egress=not no_egress),
-        place=PlacePolicy(),
-        tools=Furnishing(
-            servers=dict(_named(given) for given in server or ()),
-            trusted=tuple(trust or ()),
-            commands=commands,
-            unsandboxed=unsandboxed,
-            hands_down=hand_down,
-        ),
-        bounds=Bounds(
-            turns=turns,
-            tokens=tokens,
-            money=amount_given("--budget", budget) if budget else None,
-            seconds=seconds,
-        ),
-        tokens_max=reply_tokens,
-        window=window,
+        out=out,
+        room=room,
+        rules=tuple(rules or ()),
+        servers=tuple(server or ()),
+        trusted=tuple(trust or ()),
+        commands=commands,
+        unsandboxed=unsandboxed,
+        hands_down=hand_down,
+        read_only=read_only,
+        no_egress=no_egress,
+        turns=turns,
+        tokens=tokens,
+        budget=budget,
+        seconds=seconds,
         retries=retries,
+        reply_tokens=reply_tokens,
+        window=window,
+        program=program,
+        speaks=speaks,
+        flags=Overrides(
+            model=model,
+            base_url=base_url,
+            model_name=model_name,
+            key_env=key_env,
+            key_file=key_file,
+            weights=weights,
+            price=price,
+            price_as=price_as,
+        ),
     )
-    _require_priced(asked)
-    return _attended(out, lambda company: begin(out, asked, company), quiet=quiet, json=json)
+    asked = asked_of(wishes)
+    return attended(out, lambda company: begin(out, asked, company), quiet=quiet, json=json)
 
 
 @group.command("resume", cls=PlainCommand)
@@ -278,10 +251,11 @@ def resume(folder: Folder, *, quiet: Quiet = False, json: Json = False) -> int:
         PerdureError: as `alone.resume` raises.
 
     """
+    from perdure.cli.drive_attend import attended  # noqa: PLC0415 - heavy
     from perdure.runner.alone import resume as go_on  # noqa: PLC0415 - heavy
 
     require_drive(folder)
-    return _attended(folder, lambda company: go_on(folder, company), quiet=quiet, json=json)
+    return attended(folder, lambda company: go_on(folder, company), quiet=quiet, json=json)
 
 
 @group.command("fork", cls=PlainCommand)
@@ -304,6 +278,7 @@ def fork(
         PerdureError: as `alone.begin` raises.
 
     """
+    from perdure.cli.drive_attend import attended  # noqa: PLC0415 - heavy
     from perdure.runner.alone import begin, branch  # noqa: PLC0415 - heavy
 
     require_drive(folder)
@@ -311,7 +286,7 @@ def fork(
     taken = asked.branch
     if taken is not None and taken.at != at and not json:
         write_error(f"perdure: line {at} is within a wave; the branch begins after {taken.at}.")
-    return _attended(out, lambda company: begin(out, asked, company), quiet=quiet, json=json)
+    return attended(out, lambda company: begin(out, asked, company), quiet=quiet, json=json)
 
 
 @group.command("show", cls=PlainCommand)
@@ -333,121 +308,3 @@ def show(
     require_drive(folder)
     show_ledger(folder, line, json=json)
     return EXIT_DONE
-
-
-def require_drive(folder: Path) -> None:
-    """Refuse a folder that holds no drive.
-
-    Raises:
-        UsageError: it holds none.
-
-    """
-    from perdure.trace.drive_file import DRIVE_NAME  # noqa: PLC0415 - heavy
-
-    if not (folder / DRIVE_NAME).is_file():
-        raise UsageError(
-            "There is no drive in this folder.",
-            where=str(folder),
-            remedy="`perdure drive TASK --out DIR` begins one.",
-        )
-
-
-def _attended(
-    folder: Path,
-    drive: Callable[[Company], Any],
-    *,
-    quiet: bool,
-    json: bool,
-) -> int:
-    """Drive with somebody looking on, and tell how it ended."""
-    import asyncio  # noqa: PLC0415 - commands are light
-
-    from perdure.cli.drive_view import View, tell_end, tell_there_already  # noqa: PLC0415 - heavy
-    from perdure.runner.alone import Company  # noqa: PLC0415 - heavy
-    from perdure.runner.attended import Attended  # noqa: PLC0415 - heavy
-    from perdure.runner.signals import stopping  # noqa: PLC0415 - heavy
-
-    async def go() -> DrivenAlone | None:
-        person = Attended(folder)
-        view = None if quiet or json else View()
-        company = Company(
-            interrupts=person,
-            line=view.line if view is not None else None,
-            piece=view.piece if view is not None else None,
-        )
-        first = _asking(person) if sys.stdin.isatty() and view is not None else person.stop
-        with stopping(first, person.halt):
-            ended: DrivenAlone | None = await drive(company)
-            return ended
-
-    ended = asyncio.run(go())
-    return (
-        tell_there_already(folder, json=json)
-        if ended is None
-        else tell_end(ended, folder, json=json)
-    )
-
-
-def _asking(person: Attended) -> Callable[[], None]:
-    """Ask for words on the terminal, without keeping anything from going on."""
-    import asyncio  # noqa: PLC0415 - commands are light
-
-    loop = asyncio.get_running_loop()
-
-    def ask() -> None:
-        write_error("\nSay something to the agent, or press Enter to stop it (Ctrl-C cuts it):")
-        text = sys.stdin.readline().strip()
-        loop.call_soon_threadsafe(partial(person.say, text) if text else person.stop)
-
-    # A daemon, because a drive that ends meanwhile does not wait for words.
-    return lambda: threading.Thread(target=ask, daemon=True).start()
-
-
-def _require_one_mind(program: str, speaks: str, beside: list[str]) -> None:
-    """Refuse a program beside a model or its tools, or one that is spoken to in an unknown way.
-
-    Raises:
-        UsageError: it is so.
-
-    """
-    if program and beside:
-        raise UsageError(
-            f"--program is given, and {', '.join(beside)} too.",
-            remedy="A program brings its own model and its own tools, and nobody here knows what it"
-            " spends: leave those out, or leave --program out.",
-        )
-    if speaks not in ("acp", "lines"):
-        raise UsageError(f"--speaks {speaks!r} is not known.", remedy="Write acp or lines.")
-
-
-def _named(given: str) -> tuple[str, str]:
-    name, is_there, line = given.partition("=")
-    if not is_there or not name.isidentifier():
-        raise UsageError(
-            f"--server {given!r} does not name a server.",
-            remedy="Write NAME=COMMAND or NAME=ADDRESS, the name in letters and digits.",
-        )
-    return name, line
-
-
-def _text_of(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"The rules cannot be read: {error}.", where=str(path)) from error
-
-
-def _require_priced(asked: Asked) -> None:
-    """Refuse a budget for a model whose price nobody knows.
-
-    Raises:
-        UsageError: it is asked for.
-
-    """
-    from perdure.study.pricing import price_of  # noqa: PLC0415 - heavy
-
-    if asked.bounds.money is not None and (asked.model is None or price_of(asked.model) is None):
-        raise UsageError(
-            "A budget holds nothing where nobody knows what a call costs.",
-            remedy="Give --price or --price-as, or bound it by --turns or --tokens.",
-        )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
+import shlex
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-
-import msgspec
 
 from perdure.base.errors import (
     EXIT_DONE,
@@ -19,26 +18,24 @@ from perdure.base.errors import (
     UsageError,
 )
 from perdure.base.money import show
-from perdure.base.text import one_line, printable
+from perdure.base.text import printable
+from perdure.cli.drive_words import summed_up, told
 from perdure.cli.figures import count, plural
-from perdure.cli.output import write_json, write_out
+from perdure.cli.output import PIPE_WIDTH, as_tree, write_json, write_out
 from perdure.records.drive import (
     DRIVE_KIND_OF,
-    ChildStarted,
     DriveLine,
     EndCause,
-    HarnessReported,
+    ModelCalled,
     ModelReturned,
-    RunFrozen,
-    SteerReceived,
-    ToolCalled,
-    ToolResult,
-    WatchdogFired,
 )
 from perdure.records.increment import Increment, Said
 from perdure.records.request import FailureCause
 from perdure.runner.alone import CURRENCY, DrivenAlone
+from perdure.trace.drive_lines import StoredLine
 from perdure.trace.drive_reader import DriveReader
+
+_WIDTH_MIN = 20
 
 _EXIT: dict[EndCause, int] = {
     EndCause.CONCLUDED: EXIT_DONE,
@@ -64,55 +61,64 @@ assert set(_EXIT) == set(EndCause)
 
 
 class View:
-    """Writes what an agent says and does to standard output, as it happens."""
+    """Writes what an agent says and does to standard output, as it happens.
+
+    While it is held, what happens is kept, and written when it is released.
+    """
 
     def __init__(self) -> None:
         self._in_text = False
-        self._told: str | None = None
+        self._is_told = False
+        self._held: list[str] | None = None
 
     def piece(self, increment: Increment) -> None:
         """Write a piece of what is being said."""
         if isinstance(increment, Said):
-            self._write(printable(increment.text))
-            self._in_text = True
-            self._told = (self._told or "") + increment.text
+            self._say(increment.text)
+            self._is_told = True
 
     def line(self, line: DriveLine) -> None:
-        """Write what a line says, if it is for people."""
+        """Write what a line says, if it is for people. What a child does is set in."""
+        if isinstance(line, ModelCalled):
+            self._end_text()
+            self._is_told = False
         if isinstance(line, ModelReturned):
-            if self._told is None and line.text:
-                self._write(printable(line.text))
-                self._in_text = True
-            self._told = None
-        for text in _told(line):
-            self._write(("\n" if self._in_text else "") + text + "\n")
+            if line.text and not self._is_told:
+                self._say(line.text)
+            self._end_text()
+        for text in told(line):
+            indent = "  " * line.run.count(".")
+            self._write(one_line_of(indent + text) + "\n")
+
+    def hold(self) -> None:
+        """Write nothing for now: somebody is asked for words."""
+        self._held = []
+
+    def release(self) -> None:
+        """Write what was kept, and go on."""
+        kept, self._held = self._held or [], None
+        self._write("".join(kept))
+
+    def _say(self, text: str) -> None:
+        self._write(printable(text))
+        self._in_text = not text.endswith("\n")
+
+    def _end_text(self) -> None:
+        if self._in_text:
+            self._write("\n")
             self._in_text = False
 
     def _write(self, text: str) -> None:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        if self._held is not None:
+            self._held.append(text)
+        elif text:
+            write_out(text)
 
 
-def _told(line: DriveLine) -> Iterator[str]:
-    match line:
-        case ToolCalled():
-            yield f"-> {line.call.name} {one_line(line.subject or line.call.arguments, 100)}"
-        case ToolResult():
-            size = f"{count(len(line.text.encode()))} bytes"
-            yield f"   {line.status.value}, {size}: {one_line(line.text, 100)}"
-        case SteerReceived():
-            yield f"** {line.source}: {one_line(line.text, 200)}"
-        case WatchdogFired():
-            cause = f" ({line.cause.value})" if line.cause is not None else ""
-            yield f"!! {line.action.value.replace('_', ' ')}{cause} {one_line(line.text)}".rstrip()
-        case HarnessReported():
-            yield f"-- {line.kind.replace('_', ' ')}: {one_line(line.text or line.detail, 200)}"
-        case ChildStarted():
-            yield f"=> {line.child}: {one_line(line.task, 200)}"
-        case RunFrozen():
-            yield ""
-        case _:
-            pass
+def one_line_of(text: str) -> str:
+    """Cut a line to the width of the terminal, or of a page where there is none."""
+    width = max(shutil.get_terminal_size((PIPE_WIDTH, 24)).columns, _WIDTH_MIN)
+    return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def exit_of(cause: EndCause, failed: FailureCause | None) -> int:
@@ -147,19 +153,22 @@ def tell_end(ended: DrivenAlone, folder: Path, *, json: bool) -> int:
     cost = "cost unknown" if ended.unpriced else show(ended.money, CURRENCY)
     why = f", {frozen.failed.value}" if frozen.failed else ""
     write_out(
-        f"{frozen.completion.value} ({frozen.cause.value}{why}) after "
+        f"\n{frozen.completion.value} ({frozen.cause.value}{why}) after "
         f"{plural(frozen.turns, 'turn')}: {plural(ended.calls, 'call')}, "
         f"{count(ended.tokens)} tokens, {cost}\n"
     )
-    for command, what in _next(folder, status):
-        write_out(f"  perdure drive {command:<24} {what}\n")
+    told_next = list(_next(folder, status))
+    width = max(len(command) for command, _ in told_next)
+    for command, what in told_next:
+        write_out(f"  {command:<{width}}  {what}\n")
     return status
 
 
 def _next(folder: Path, status: int) -> Iterator[tuple[str, str]]:
+    place = printable(shlex.quote(str(folder)))
     if status != EXIT_DONE:
-        yield f"resume {folder}", "go on from its handoff"
-    yield f"show {folder}", "what it did, line by line"
+        yield f"perdure drive resume {place}", "go on from its handoff"
+    yield f"perdure drive show {place}", "what it did, line by line"
 
 
 def tell_there_already(folder: Path, *, json: bool) -> int:
@@ -180,34 +189,43 @@ def show_ledger(folder: Path, number: int | None, *, json: bool) -> None:
 
     """
     with DriveReader.open(folder) as reader:
-        found = False
-        rows: list[dict[str, Any]] = []
-        for stored in reader.lines():
-            kind = DRIVE_KIND_OF[type(stored.line)]
-            tree = {"seq": stored.seq, "kind": kind, **msgspec.to_builtins(stored.line)}
-            if number is not None:
-                if stored.seq == number:
-                    found = True
-                    rows.append(tree)
-                continue
-            if json:
-                rows.append(tree)
-            else:
-                write_out(f"{stored.seq:>5}  {kind:<22} {_summary(stored.line)}\n")
-        if number is not None and not found:
-            raise UsageError(f"The ledger has no line {number}.", where=str(folder))
-        if json:
-            write_json(rows[0] if number is not None else rows)
-        elif number is not None:
-            write_out(msgspec.json.format(msgspec.json.encode(rows[0]), indent=2).decode() + "\n")
+        if number is not None:
+            _show_line(reader, number, folder)
+        elif json:
+            write_json([_tree(stored) for stored in reader.lines()])
+        else:
+            _list_lines(reader)
 
 
-def _summary(line: DriveLine) -> str:
-    told = next(_told(line), "")
-    if told:
-        return one_line(told, 100)
-    fields = msgspec.to_builtins(line)
-    shown_fields = {k: v for k, v in fields.items() if k not in ("run", "t", "segments", "tools")}
-    return one_line(
-        ", ".join(f"{k}={v}" for k, v in shown_fields.items() if not isinstance(v, dict)), 100
+def _show_line(reader: DriveReader, number: int, folder: Path) -> None:
+    last = -1
+    for stored in reader.lines():
+        last = stored.seq
+        if last == number:
+            write_json(_tree(stored))
+            return
+    raise UsageError(
+        f"The ledger has no line {number}.",
+        where=str(folder),
+        remedy=f"Give a number from 0 to {last}: `perdure drive show` lists them.",
     )
+
+
+def _list_lines(reader: DriveReader) -> None:
+    """List each line with its number and its seconds since the first; each drive has a heading."""
+    run, begun = "", None
+    for stored in reader.lines():
+        line = stored.line
+        begun = line.t if begun is None else begun
+        if line.run != run:
+            run = line.run
+            write_out(f"\n{'':>6}drive {printable(run)}\n")
+        kind = DRIVE_KIND_OF[type(line)]
+        seconds = (line.t - begun) / 1000
+        write_out(one_line_of(f"{stored.seq:>5} {seconds:>8.1f}  {kind:<21} {summed_up(line)}"))
+        write_out("\n")
+
+
+def _tree(stored: StoredLine) -> dict[str, Any]:
+    kind = DRIVE_KIND_OF[type(stored.line)]
+    return {"seq": stored.seq, "kind": kind, **as_tree(stored.line)}

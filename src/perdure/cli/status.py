@@ -11,6 +11,7 @@ import typer
 from perdure.base.errors import EXIT_DONE
 from perdure.cli.arguments import Json, RunFolder
 from perdure.cli.command import PlainCommand
+from perdure.cli.drive_folder import holds_drive
 
 if TYPE_CHECKING:
     from perdure.analysis.document import Block
@@ -24,7 +25,8 @@ HELP = """\
 Show how far a run is: its state, its worlds, what it spent.
 
 A run that no process holds is never shown as running: if it neither ended nor
-paused by itself, it is interrupted. Reading a live run does not disturb it.
+paused by itself, it is interrupted. Reading a live run does not disturb it. Of the
+folder of a drive it shows what the agent does, and how full its window is.
 
 \b
 Example:
@@ -45,6 +47,10 @@ def status(folder: RunFolder, *, json: Json = False) -> int:
         DamagedRecordError: its registry cannot be read.
 
     """
+    if holds_drive(folder):
+        from perdure.cli.drive_standing import show_standing  # noqa: PLC0415 - heavy
+
+        return show_standing(folder, json=json)
     from perdure.analysis.standing import standing  # noqa: PLC0415 - heavy
     from perdure.cli.output import as_tree, show, write_json  # noqa: PLC0415 - heavy
     from perdure.cli.record import opened  # noqa: PLC0415 - heavy

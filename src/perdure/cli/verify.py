@@ -10,6 +10,7 @@ import typer
 from perdure.base.errors import EXIT_DONE, EXIT_STORAGE
 from perdure.cli.arguments import Json, RunFolder
 from perdure.cli.command import PlainCommand
+from perdure.cli.drive_folder import holds_drive
 
 if TYPE_CHECKING:
     from perdure.analysis.document import Block
@@ -21,7 +22,7 @@ Check a run's record and print each world's digest.
 Recomputes the chain and digest of every world, the run log's chain, the blobs and
 the witnesses. The first bad event of a damaged world is named, and the exit code
 is 74. Nothing is repaired or changed. A run that is not at its end, live or not,
-is checked as far as it has come, and that is said.
+is checked as far as it has come, and that is said. Of a drive, its ledger is checked.
 
 \b
 Example:
@@ -41,6 +42,10 @@ def verify(folder: RunFolder, *, json: Json = False) -> int:
         UsageError: the folder holds neither a run nor an export of one.
 
     """
+    if holds_drive(folder):
+        from perdure.cli.drive_standing import verify_drive  # noqa: PLC0415 - heavy
+
+        return verify_drive(folder, json=json)
     from perdure.cli.output import show, write_json  # noqa: PLC0415 - heavy
     from perdure.cli.record import require_record  # noqa: PLC0415 - heavy
     from perdure.trace.lock import is_held  # noqa: PLC0415 - heavy

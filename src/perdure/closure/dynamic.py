@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import TypeGuard
 
 from msgspec.structs import replace
@@ -51,15 +52,42 @@ _WORDS = (
     "d_module",
     "addsitedir",
     "__path__",
+    "pytest",
+    "django",
+    "IPython",
     "pkg_resources",
     "resolve_name",
     '"-m"',
     "'-m'",
+    '"python',
+    "'python",
+    "/python",
+    "pydoc",
+    "marshal",
+    "lazy_loader",
+    "read_pickle",
+    "joblib",
+    "jsonpickle",
+    "unsafe_load",
+    "fileConfig",
+    "unittest",
+    "cProfile",
+    "import code",
+    "from code",
 )
 # These are parts of many others, and so are looked for as whole words.
+# Whoever asks a namespace for one of these by its name has something in mind.
+_LOOKED_UP = frozenset({"__import__", "__builtins__", "builtins", "importlib"})
+_BY_ATTRIBUTE = frozenset({"getattr", "setattr"})
+_ANOTHER = "another Python program is started"
 _SHORT_WORDS = ("exec", "eval", "sys", "imp", "dill")
 _SHORT = re.compile(rf"\b(?:{'|'.join(_SHORT_WORDS)})\b")
 _NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*(:[^\W\d]\w*(\.[^\W\d]\w*)*)?\Z")
+_QUOTED = re.compile(r"[\"']([^\W\d]\w*)(?=[\"'.:])")
+_FILE = re.compile(r"([\w./-]*\w)\.py\b")
+# A command that starts Python on a file, or on code that it is given.
+_PYTHON = re.compile(r"(?:^|/)python[\d.]*(?:\.exe)?\Z")
+_PYTHON_RUNS = re.compile(r"(?:^|[\s/;&|])python[\d.]*\s+(?:-\w+\s+)*(?:-c\s|[\w./-]+\.py\b)")
 _COMMAND = re.compile(r"(?:^|\s)-m\s+([^\W\d][\w.]*\w|[^\W\d])")
 
 
@@ -77,7 +105,9 @@ def is_suspect(text: str) -> bool:
     # Python folds look-alike letters in names, which a search for plain words would miss.
     if not text.isascii() or any(word in text for word in _WORDS):
         return True
-    return any(word in text for word in _SHORT_WORDS) and _SHORT.search(text) is not None
+    if any(word in text for word in _SHORT_WORDS) and _SHORT.search(text) is not None:
+        return True
+    return "python" in text and _PYTHON_RUNS.search(text) is not None
 
 
 def calls(tree: ast.Module, module: str, package: str, lookup: Lookup) -> Dynamic:
@@ -90,34 +120,67 @@ def calls(tree: ast.Module, module: str, package: str, lookup: Lookup) -> Dynami
     return found
 
 
-def mentions(tree: ast.Module, tops: frozenset[str]) -> Iterator[Mention]:
+def may_mention(text: str, tops: frozenset[str], beside: frozenset[str]) -> bool:
+    """Say whether a module's text may hold a string that names a module."""
+    words = set(_QUOTED.findall(text))
+    return not words.isdisjoint(tops | beside) or "-m" in text or ".py" in text
+
+
+def mentions(
+    tree: ast.Module, tops: frozenset[str], package: str = "", beside: frozenset[str] = frozenset()
+) -> Iterator[Mention]:
     """Find the strings that could name a module under one of the top-level names in `tops`.
 
-    Annotations are left out: no string in them is imported from. A command line may hold such a
-    name after `-m`.
+    They may also name one of `beside`, which are in the module's own `package`, or be the path of a
+    file. Annotations are left out, and bare constants: no string there is imported from. A command
+    line may hold such a name after `-m`.
     """
-    annotations = {
-        id(part)
-        for node in ast.walk(tree)
-        for annotation in (
-            getattr(node, "annotation", None),
-            getattr(node, "returns", None),
-        )
-        if isinstance(annotation, ast.AST)
-        for part in ast.walk(annotation)
-    }
+    passed = _not_named(tree)
     for node in ast.walk(tree):
-        if not isinstance(node, ast.Constant) or id(node) in annotations:
+        if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
             continue
-        for text in _names_in(node.value) if isinstance(node.value, str) else ():
-            if re.split("[.:]", text, maxsplit=1)[0] in tops:
+        how = passed.get(id(node))
+        if how is _Passed.WHOLE:
+            continue
+        for text in _names_in(node.value, words=how is None):
+            top = re.split("[.:]", text, maxsplit=1)[0]
+            if top in tops:
                 yield Mention(text=text, line=node.lineno)
+            if package and top in beside:
+                yield Mention(text=f"{package}.{text}", line=node.lineno)
 
 
-def _names_in(text: str) -> list[str]:
-    if ("." in text or ":" in text) and _NAME.match(text):
-        return [text]
-    return _COMMAND.findall(text)
+class _Passed(Enum):
+    """How much of a string is passed over: all of it, or what is only a word."""
+
+    WHOLE = 0
+    WORD = 1
+
+
+def _not_named(tree: ast.Module) -> dict[int, _Passed]:
+    found: dict[int, _Passed] = {}
+    for node in ast.walk(tree):
+        for annotation in (getattr(node, "annotation", None), getattr(node, "returns", None)):
+            if isinstance(annotation, ast.AST):
+                found.update((id(part), _Passed.WHOLE) for part in ast.walk(annotation))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            found[id(node.value)] = _Passed.WHOLE
+        elif isinstance(node, ast.Compare):
+            found.update((id(one), _Passed.WORD) for one in (node.left, *node.comparators))
+        elif isinstance(node, ast.Subscript):
+            found[id(node.slice)] = _Passed.WORD
+    return found
+
+
+def _names_in(text: str, *, words: bool) -> Iterator[str]:
+    if (words or "." in text or ":" in text) and _NAME.match(text):
+        yield text
+        return
+    yield from _COMMAND.findall(text)
+    for path in _FILE.findall(text):
+        parts = [part for part in path.split("/") if part not in {"", ".", ".."}]
+        # Whatever folder the path begins in, its end is the module's name.
+        yield from (".".join(parts[place:]) for place in range(len(parts)))
 
 
 class _Finder:
@@ -136,6 +199,16 @@ class _Finder:
             self._command(node.elts, node.lineno)
         elif _takes_path(node):
             self._path_moves(node.lineno)
+        elif isinstance(node, ast.Constant):
+            self._constant(node)
+
+    def _constant(self, node: ast.Constant) -> None:
+        is_bare = isinstance(self._parents.get(id(node)), ast.Expr)
+        text = node.value if isinstance(node.value, str) and not is_bare else ""
+        if _PYTHON_RUNS.search(text):
+            self._unknown(node.lineno, _ANOTHER, ANYTHING)
+        elif text in _LOOKED_UP:
+            self._unknown(node.lineno, f"{text!r} is looked up by name", ANYTHING)
 
     def _dotted(self, node: ast.expr) -> set[str]:
         """Give the full names that an expression can stand for, by the module's imports."""
@@ -165,6 +238,10 @@ class _Finder:
             self._unknown(node.lineno, "a loader is called", ANYTHING)
         for name in dotted & UNSAID.keys():
             self._unknown(node.lineno, UNSAID[name], ANYTHING)
+        if dotted & _BY_ATTRIBUTE and any("sys" in self._dotted(one) for one in node.args[:1]):
+            asked = self._reader.read(_argument(node, 1, "name"))
+            if asked.prefixes or {f"sys.{value}" for value in asked.values} & PATHS:
+                self._path_moves(node.lineno)
         self._command(node.args, node.lineno)
 
     def _defines(self, called: ast.expr) -> bool:
@@ -275,8 +352,13 @@ class _Finder:
                 if strings.prefixes:
                     what = "a module is run as a command by a name that is computed"
                     self._unknown(line, what, Strings(prefixes=strings.prefixes))
-        if not marks and any("sys.executable" in self._dotted(part) for part in parts):
-            self._unknown(line, "another Python program is started", ANYTHING)
+        if not marks and any(self._is_python(part) for part in parts):
+            self._unknown(line, _ANOTHER, ANYTHING)
+
+    def _is_python(self, part: ast.expr) -> bool:
+        if isinstance(part, ast.Constant):
+            return isinstance(part.value, str) and _PYTHON.search(part.value) is not None
+        return "sys.executable" in self._dotted(part)
 
     def _reference(self, node: ast.Name | ast.Attribute) -> None:
         parent = self._parents.get(id(node))
@@ -288,9 +370,9 @@ class _Finder:
             dotted & PATHS and (_is_changed(node, parent) or _is_let_go(node, parent))
         ):
             self._path_moves(node.lineno)
-        if isinstance(parent, ast.Attribute) or (
-            isinstance(parent, ast.Call) and parent.func is node
-        ):
+        # What an object of these does, nobody follows.
+        held = isinstance(parent, ast.Attribute) and not dotted & UNSAID.keys()
+        if held or (isinstance(parent, ast.Call) and parent.func is node):
             return
         if isinstance(node.ctx, ast.Load) and dotted & (HANDED_ON | KNOWN):
             name = min(dotted & (HANDED_ON | KNOWN))

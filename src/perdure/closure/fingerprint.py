@@ -13,21 +13,18 @@ from importlib import metadata
 from pathlib import Path
 
 from perdure.base.canonical import hash_hex
-from perdure.base.errors import PluginError
 from perdure.closure.compare import code_hash
 from perdure.closure.files import matching
 from perdure.closure.graph import Closure
 from perdure.closure.installed import Environment, Installed
 from perdure.closure.library import Library
-from perdure.closure.places import Kind, Module, Places, Root
+from perdure.closure.places import Kind, Module, Places
+from perdure.closure.plugin_places import HOME, places_of
 from perdure.closure.reached import reached
 from perdure.closure.rooms import ENTRIES, OURS, STANDS_ON, is_ours, only_carries, only_reads
 from perdure.closure.source import hash_file, read_text
 from perdure.closure.walk import walk
 from perdure.records.fingerprint import Code, Fingerprint
-
-# The folder that this package is in.
-_HOME = Path(__file__).resolve().parents[2]
 
 
 def python_version() -> str:
@@ -41,7 +38,7 @@ def fingerprint(
     files: Sequence[str] = (),
     *,
     installed: Installed | None = None,
-    home: Path = _HOME,
+    home: Path = HOME,
 ) -> Fingerprint:
     """Take the fingerprint of a run, as the code stands on disk now.
 
@@ -56,25 +53,17 @@ def fingerprint(
     """
     installed = installed or Environment()
     folder = folder.resolve()
-    ours = Root(home, frozenset({OURS}))
-    found = [_place(reference, folder, ours) for reference in plugins]
-    # The study's folder stands last on a run's path: a name that is installed means what is
-    # installed, except for the plug-in itself.
-    beside = {name for name, root in found if root is None}
-    here = _not_installed(folder, installed, beside) if found else frozenset()
-    roots = [ours, *(root for _, root in found if root is not None), Root(folder, here)]
-    places = Places(list(dict.fromkeys(roots)))
-    library = Library(places, mentioned=here, is_left_out=_could_decide)
-    starts = [places.find(name) for name, _ in found]
+    found = places_of(folder, plugins, installed=installed, home=home)
+    library = Library(found.places, mentioned=found.beside, is_left_out=_could_decide)
     closure = walk(
-        [start for start in starts if start is not None],
-        places=places,
+        found.starts,
+        places=found.places,
         library=library,
         installed=installed,
     )
     for error in library.failed.values():
         raise error
-    return _gathered(closure, library, places, _hashed(matching(folder, files)))
+    return _gathered(closure, library, found.places, _hashed(matching(folder, files)))
 
 
 def deciding_hash(found: Fingerprint) -> str:
@@ -91,46 +80,6 @@ def deciding_hash(found: Fingerprint) -> str:
             "plugins": {n: code_hash(code, docstrings=True) for n, code in found.plugins.items()},
             "files": found.files,
         }
-    )
-
-
-def _place(reference: str, folder: Path, ours: Root) -> tuple[str, Root | None]:
-    """Find a plug-in as a run would: in the study's folder, or else among what is installed.
-
-    The root is None if it is in the study's folder.
-    """
-    name = reference.partition(":")[0]
-    if is_ours(name):
-        if Places([ours]).find(name) is None:
-            raise _not_there(reference, "in this package")
-        return name, ours
-    here = Places([Root(folder)]).find(name)
-    if here is not None and here.path:
-        return name, None
-    for entry in sys.path:
-        path = Path(entry)
-        module = Places([Root(path)]).find(name)
-        if module is not None and module.path:
-            return name, Root(path, frozenset({name.partition(".")[0]}))
-    raise _not_there(reference, f"in {folder} and among the installed packages")
-
-
-def _not_there(reference: str, where: str) -> PluginError:
-    return PluginError(
-        f"The module {reference.partition(':')[0]!r} is not there.",
-        where=reference,
-        remedy=f"It is looked for {where}.",
-    )
-
-
-def _not_installed(folder: Path, installed: Installed, plugins: set[str]) -> frozenset[str]:
-    """Name what the study's folder holds and nothing that is installed hides."""
-    named = {name.partition(".")[0] for name in plugins}
-    names = Places([Root(folder)]).top_level(folder) - {OURS}
-    return frozenset(
-        name
-        for name in names
-        if name in named or (name not in sys.stdlib_module_names and not installed.providers(name))
     )
 
 

@@ -6,12 +6,15 @@ from perdure.closure.facts import Unknown
 from perdure.closure.places import Module
 from perdure.records.record import Record
 
+# How a module is reached that no import leads to: Python loads it by itself, or a process did.
+STARTUP, LOADED = "startup", "loaded"
+
 
 class Edge(Record):
     """One import of one module by another, or the entry that starts everything (no importer).
 
-    `how` is a word for people: entry, import, package, string, command, entry point, declared,
-    typing.
+    `how` is a word for people: entry, import, package, string, command, entry point, registry,
+    declared, typing; startup and loaded have no importer either.
     """
 
     importer: str
@@ -26,6 +29,8 @@ class Closure(Record):
     `because` has the first import by which each module was reached, so that following it leads back
     to an entry in the fewest steps. `typing` are imports that only a type checker sees; `absent`
     are imports whose failure is expected and that lead nowhere; neither is in the closure.
+    `outside` has the first import by which each distribution was reached, and `standard` are the
+    top-level names of the standard library.
     """
 
     entries: tuple[str, ...]
@@ -35,6 +40,7 @@ class Closure(Record):
     typing: tuple[Edge, ...] = ()
     absent: tuple[Edge, ...] = ()
     standard: tuple[str, ...] = ()
+    outside: dict[str, Edge] = {}  # noqa: RUF012 - a record copies its defaults
     unknown: tuple[Unknown, ...] = ()
 
 

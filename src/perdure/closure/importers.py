@@ -47,13 +47,39 @@ UNSAID = {
     "imp.load_module": "a file is loaded by its path",
     "imp.load_source": "a file is loaded by its path",
     "zipimport.zipimporter": "modules are loaded from an archive",
+    "pandas.read_pickle": "a pickle names the modules that it needs",
+    "joblib.load": "a pickle names the modules that it needs",
+    "jsonpickle.decode": "a document names the modules that it needs",
+    "yaml.unsafe_load": "a document names the modules that it needs",
+    "marshal.load": "code that was compiled elsewhere is loaded",
+    "marshal.loads": "code that was compiled elsewhere is loaded",
+    "pydoc.locate": "a module is imported by a name that is computed",
+    "pydoc.safeimport": "a module is imported by a name that is computed",
+    "logging.config.fileConfig": "a file names the modules that are imported",
+    "lazy_loader.attach_stub": "a stub names the modules that are imported",
+    "unittest.main": "tests are looked for and imported",
+    "unittest.TestLoader": "tests are looked for and imported",
+    "unittest.defaultTestLoader": "tests are looked for and imported",
+    "pytest.main": "tests are looked for and imported",
+    "django.setup": "settings name the modules that are imported",
+    "django.core.management.execute_from_command_line": "settings name what is imported",
+    "IPython.embed": "code made at run time is executed",
+    "IPython.start_ipython": "code made at run time is executed",
+    "cProfile.run": "code made at run time is executed",
+    "cProfile.runctx": "code made at run time is executed",
+    "code.interact": "code made at run time is executed",
+    "code.InteractiveConsole": "code made at run time is executed",
+    "code.InteractiveInterpreter": "code made at run time is executed",
     "site.addsitedir": "a folder is added to where modules are found",
 }
 # Whatever a function of this name belongs to, it imports.
 IMPORTERS = frozenset({"import_module", "import_string", "import_object", "import_from_string"})
 LOADERS = frozenset({"exec_module", "load_module"})
 PATHS = frozenset({"sys.path", "sys.meta_path", "sys.path_hooks"})
-MUTATORS = frozenset({"append", "insert", "extend", "remove", "pop", "clear", "sort", "reverse"})
+MUTATORS = frozenset(
+    {"append", "insert", "extend", "remove", "pop", "clear", "sort", "reverse"}
+    | {"__iadd__", "__setitem__", "__delitem__"}
+)
 READERS = frozenset(
     {"list", "tuple", "set", "sorted", "len", "enumerate", "iter", "print", "repr", "str"}
 )

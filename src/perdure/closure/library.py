@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable
 
 from perdure.closure import dynamic
@@ -30,14 +29,14 @@ class Library:
     ) -> None:
         """Make a library over places.
 
-        A string that begins with one of the names in `mentioned` may name a module. `is_left_out`
-        says of a module that it is not to be read, because somebody else accounts for it.
+        A string that begins with one of the names in `mentioned` may name a module; if there are
+        any, so may one that begins with the name of what is beside the module that has the string.
+        `is_left_out` says of a module that it is not to be read, because somebody else accounts for
+        it.
         """
         self._places = places
         self._mentioned = mentioned
         self._is_left_out = is_left_out
-        starts = "|".join(re.escape(name) for name in sorted(mentioned))
-        self._may_mention = re.compile(rf"[\"'](?:{starts})[.:]|-m\s") if mentioned else None
         self._facts: dict[str, Facts] = {}
         self._hops = 0
         self.code: dict[str, Code] = {}
@@ -80,8 +79,10 @@ class Library:
             unknown += calls.unknown
             groups = tuple(calls.groups)
         mentions: tuple[Mention, ...] = ()
-        if self._may_mention is not None and self._may_mention.search(source.text):
-            mentions = tuple(dynamic.mentions(source.tree, self._mentioned))
+        if self._mentioned:
+            beside = self._places.beside(package)
+            if dynamic.may_mention(source.text, self._mentioned, beside):
+                mentions = tuple(dynamic.mentions(source.tree, self._mentioned, package, beside))
         exports, is_open = exports_of(source.tree) if "__all__" in source.text else (None, False)
         return Facts(
             imports=tuple(imports),

@@ -130,6 +130,12 @@ class Places:
         """List the names that a folder may hold as modules."""
         return frozenset(_names(self._listing(str(folder))))
 
+    def beside(self, package: str) -> frozenset[str]:
+        """List the names that a package may hold as modules; nothing if it is none."""
+        found = self._locate(package) if package else None
+        folders = found.folders if found else ()
+        return frozenset(name for folder in folders for name in _names(self._listing(folder)))
+
     def _top_level(self) -> set[str]:
         names: set[str] = set()
         for folder, only in self._roots:
@@ -185,6 +191,11 @@ class Places:
         if folder not in self._listings:
             self._listings[folder] = self._files.names(folder)
         return self._listings[folder]
+
+
+def kind_of(path: str) -> Kind:
+    """Say by a file's name what kind of module it is."""
+    return next((kind for suffix, kind in _SUFFIXES if path.endswith(suffix)), Kind.SOURCE)
 
 
 def identity(module: Module) -> str:

@@ -41,3 +41,12 @@ class _Nothing:
 
     def entry_points(self, group: str) -> tuple[str, ...]:  # noqa: ARG002 - a port
         return ()
+
+    def siblings(self, module: str) -> frozenset[str]:  # noqa: ARG002 - a port
+        return frozenset()
+
+    def home(self, module: str) -> str:  # noqa: ARG002 - a port
+        return ""
+
+    def startup(self) -> tuple[str, ...]:
+        return ()

@@ -8,10 +8,10 @@ What is installed is named with its version and not followed.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from perdure.base.errors import UsageError
-from perdure.closure.facts import Import, Unknown
+from perdure.closure.facts import Import, Mention, Unknown
 from perdure.closure.graph import Closure, Edge
 from perdure.closure.installed import Installed, is_standard
 from perdure.closure.library import Library
@@ -27,19 +27,35 @@ def walk(
     library: Library,
     installed: Installed,
     declared: Mapping[str, Sequence[str]] | None = None,
+    registries: frozenset[str] = frozenset(),
+    is_answered: Callable[[str], bool] | None = None,
+    besides: Iterable[tuple[Module, str]] = (),
 ) -> Closure:
     """Find everything that a program's entries reach.
 
     `declared` names modules whose unknown imports somebody answers for, each with all that they
-    import.
+    import; `is_answered` says so of any module, and of those in `declared` if it is not given. In
+    `registries`, every string that names a module is an import of it. `besides` are modules that
+    are reached although nothing imports them, each with a word that says how.
 
     Raises:
         UsageError: it reaches more modules than a program can have.
 
     """
-    walker = _Walker(places, library, installed, declared or {})
+    declared = declared or {}
+    walker = _Walker(
+        places,
+        library,
+        installed,
+        declared=declared,
+        registries=registries,
+        is_answered=is_answered or declared.__contains__,
+    )
     for start in starts:
-        walker.begin(start)
+        walker.begin(start, "entry")
+    walker.run()
+    for module, how in besides:
+        walker.begin(module, how)
     walker.run()
     return walker.closure(tuple(start.name for start in starts))
 
@@ -50,12 +66,17 @@ class _Walker:
         places: Places,
         library: Library,
         installed: Installed,
+        *,
         declared: Mapping[str, Sequence[str]],
+        registries: frozenset[str],
+        is_answered: Callable[[str], bool],
     ) -> None:
         self._places = places
         self._library = library
         self._installed = installed
         self._declared = declared
+        self._registries = registries
+        self._is_answered = is_answered
         self._modules: dict[str, Module] = {}
         self._because: dict[str, Edge] = {}
         self._waiting: deque[Module] = deque()
@@ -63,15 +84,16 @@ class _Walker:
         self._absent: dict[tuple[str, str], Edge] = {}
         self._standard: set[str] = set()
         self._distributions: dict[str, str] = {}
-        self._outside: dict[str, bool] = {}
+        self._outside: dict[str, tuple[str, ...]] = {}
+        self._out: dict[str, Edge] = {}
         self._unknown: list[Unknown] = []
         self._mentioned: list[Unknown] = []
 
-    def begin(self, start: Module) -> None:
+    def begin(self, start: Module, how: str) -> None:
         package = start.name.rpartition(".")[0]
         for module in self._places.chain(package) if package else ():
-            self._add(module, Edge(importer="", imported=module.name, how="entry"))
-        self._add(start, Edge(importer="", imported=start.name, how="entry"))
+            self._add(module, Edge(importer="", imported=module.name, how=how))
+        self._add(start, Edge(importer="", imported=start.name, how=how))
 
     def run(self) -> None:
         while self._waiting:
@@ -92,6 +114,7 @@ class _Walker:
             standard=tuple(sorted(self._standard)),
             distributions=dict(sorted(self._distributions.items())),
             unknown=(*self._unknown, *mentioned),
+            outside=self._out,
         )
 
     def _add(self, module: Module, edge: Edge) -> None:
@@ -107,13 +130,16 @@ class _Walker:
         facts = self._library.facts(module)
         for found in facts.imports:
             self._follow(module, found)
-        if module.name in self._declared:
-            for target in self._declared[module.name]:
-                self._follow(module, Import(target=target, line=0, how="declared"))
-        else:
-            self._unknown.extend(facts.unknown)
+        for target in self._declared.get(module.name, ()):
+            self._follow(module, Import(target=target, line=0, how="declared"))
+        if module.name in self._registries:
             for mention in facts.mentions:
-                self._mention(module, mention.text, mention.line)
+                self._registered(module, mention)
+        elif not self._is_answered(module.name):
+            for mention in facts.mentions:
+                self._mention(module, mention)
+        if not self._is_answered(module.name):
+            self._unknown.extend(facts.unknown)
         for group, line in facts.groups:
             for point in self._installed.entry_points(group):
                 target = point.partition(":")[0]
@@ -172,38 +198,55 @@ class _Walker:
             if "." not in missing:
                 return
         in_own = any(module.path for module in chain)
-        if not in_own and self._is_outside(found.target):
-            return
         edge = Edge(importer=importer.name, imported=found.target, line=found.line, how=found.how)
+        if not in_own and self._is_outside(found.target, edge):
+            return
         stray = "" if in_own else self._installed.stray(found.target)
         if found.is_guarded and not stray:
             self._absent.setdefault((importer.name, found.target), edge)
-        elif importer.name not in self._declared:
+        elif not self._is_answered(importer.name):
             where = f"is at {stray}," if stray else "is"
             what = f"{found.target} {where} in none of the folders given and in no distribution"
             self._note(importer.name, found.line, what, prefixes=("",))
 
-    def _is_outside(self, target: str) -> bool:
+    def _is_outside(self, target: str, edge: Edge) -> bool:
+        if is_standard(target):
+            self._standard.add(target.partition(".")[0])
+            return True
         if target not in self._outside:
-            if is_standard(target):
-                self._standard.add(target.partition(".")[0])
-                self._outside[target] = True
-            else:
-                providers = self._installed.providers(target)
-                self._distributions.update({found.name: found.version for found in providers})
-                self._outside[target] = bool(providers)
-        return self._outside[target]
+            providers = self._installed.providers(target)
+            self._distributions.update({found.name: found.version for found in providers})
+            self._outside[target] = tuple(found.name for found in providers)
+        for name in self._outside[target]:
+            self._out.setdefault(name, edge)
+        return bool(self._outside[target])
 
-    def _mention(self, module: Module, text: str, line: int) -> None:
-        chain = self._places.chain(text.partition(":")[0])
-        if chain and chain[-1].path:
+    def _registered(self, module: Module, mention: Mention) -> None:
+        """Follow a string of a registry: to the module that it names, or that it names a part of.
+
+        What names nothing of the program's own is a string like any other.
+        """
+        found = self._named(mention)
+        if found is not None:
+            self._follow(module, Import(target=found.name, line=mention.line, how="registry"))
+
+    def _mention(self, module: Module, mention: Mention) -> None:
+        found = self._named(mention)
+        if found is not None:
+            # Who is given the name of a package may import what is in it.
+            inside = (f"{found.name}.",) if found.is_package else ()
             unknown = Unknown(
                 module=module.name,
-                line=line,
-                what=f"a string names {chain[-1].name}",
-                names=(chain[-1].name,),
+                line=mention.line,
+                what=f"a string names {found.name}",
+                names=(found.name,),
+                prefixes=inside,
             )
             self._mentioned.append(unknown)
+
+    def _named(self, mention: Mention) -> Module | None:
+        chain = self._places.chain(mention.text.partition(":")[0])
+        return chain[-1] if chain and chain[-1].path else None
 
     def _note(self, module: str, line: int, what: str, *, prefixes: Iterable[str]) -> None:
         self._unknown.append(Unknown(module=module, line=line, what=what, prefixes=tuple(prefixes)))

@@ -61,10 +61,12 @@ from perdure.runner.drive_model import EndpointModel
 from perdure.runner.furnishing import furnished, program_for
 from perdure.runner.looking_on import Shown, transcribe, transcript_name
 from perdure.runner.respondents import provider_for
+from perdure.runner.veil import Veiled
 from perdure.study.pricing import amount_of, price_of
 from perdure.trace.drive_ledger import DriveLedger
 from perdure.trace.drive_reader import DriveReader
 from perdure.trace.lock import GovernorLock
+from perdure.trace.stop_request import forget_request
 
 FORMAT = 1
 CURRENCY = "USD"
@@ -149,7 +151,7 @@ async def resume(
         asked = read_asked(folder)
         ledger = await DriveLedger.open(folder)
         async with _closing(ledger):
-            lines = await _closed(ledger, folder, time)
+            lines = await _closed(ledger, folder, time, company.line)
             ends = [line for line in lines if isinstance(line, RunFrozen) and "." not in line.run]
             if ends and ends[-1].completion is Completion.DONE:
                 return None
@@ -241,7 +243,8 @@ class _Parts:
 
     async def conduct(self, ledger: DriveLedger, plan: DrivePlan) -> DrivenAlone:
         """Drive to the end, and leave a transcript."""
-        frozen = await self._drive(ledger, plan)
+        limited = Limited(self.company.interrupts, self.asked.bounds, self.meter, self.clock)
+        frozen = await self._drive(ledger, plan, limited)
         await ledger.finish()
         meter = self.meter
         return DrivenAlone(
@@ -254,23 +257,24 @@ class _Parts:
             unpriced=meter.unpriced + (self.asked.model is None),
         )
 
-    async def _drive(self, ledger: DriveLedger, plan: DrivePlan) -> Frozen:
+    async def _drive(self, ledger: DriveLedger, plan: DrivePlan, limited: Limited) -> Frozen:
         reading = ContextReading(window=self.asked.window)
+        veiled = None
+        if self.company.piece is not None:
+            veiled = Veiled(self.company.piece, self.secrets)
+        shown = Shown(ledger, self.folder, reading, self.company.line, veiled)
         hooks = Hooks(
             now=lambda: round(self.clock.wall_s() * 1000),
-            interrupts=Limited(
-                self.company.interrupts, self.asked.bounds, self.meter, self.clock.sleep
-            ),
+            interrupts=limited,
             tools=self.tools,
             wait=self._until,
             secrets=self.secrets,
-            checkpoint=self._checkpoint if self.history is not None else None,
-            sink=self.company.piece,
+            checkpoint=partial(self._checkpoint, shown) if self.history is not None else None,
+            sink=veiled.piece if veiled is not None else None,
             reading=reading,
             # Who was sent hands nothing down: how deep it goes has an end.
-            spawn=None if plan.parent else partial(self._child, ledger),
+            spawn=None if plan.parent else partial(self._child, ledger, limited),
         )
-        shown = Shown(ledger, self.folder, reading, self.company.line)
         if isinstance(self.brain, Metered):
             frozen = await drive(plan, shown, self.brain, hooks, _brief(plan))
         else:
@@ -278,7 +282,7 @@ class _Parts:
         await asyncio.to_thread(transcribe, self.folder, frozen, self.secrets)
         return frozen
 
-    async def _child(self, ledger: DriveLedger, child: Child) -> ChildEnd:
+    async def _child(self, ledger: DriveLedger, limited: Limited, child: Child) -> ChildEnd:
         plan = msgspec.structs.replace(
             _plan(self.asked, child.run),
             task=child.task,
@@ -287,12 +291,12 @@ class _Parts:
             parent=child.parent,
             dispatched_by=Dispatcher.AGENT,
         )
-        frozen = await self._drive(ledger, plan)
+        frozen = await self._drive(ledger, plan, limited)
         return ChildEnd(completion=frozen.completion, cause=frozen.cause, text=frozen.text)
 
-    async def _checkpoint(self, moment: int, writes: Writes) -> Checkpoint:
+    async def _checkpoint(self, shown: Shown, moment: int, writes: Writes) -> Checkpoint:
         assert self.history is not None, "there is a history to commit to"
-        return await self.history.commit(moment, writes, "Before a wave")
+        return await self.history.commit(moment, writes, shown.story())
 
     async def _until(self, moment: int) -> None:
         await self.clock.sleep(moment / 1000 - self.clock.wall_s())
@@ -310,7 +314,10 @@ async def _ready(
 
     """
     async with AsyncExitStack() as opened:
-        room = Workspace(room_of(folder, asked))
+        place = room_of(folder, asked)
+        if not place.is_dir():
+            raise UsageError("The folder that the agent works in is not there.", where=str(place))
+        room = Workspace(place)
         meter = Meter(partial(_cost, None if asked.model is None else price_of(asked.model)))
         brain = await _brain(asked, room, meter, opened)
         # A program has tools of its own, and is given none.
@@ -355,13 +362,18 @@ def _cost(price: Price | None, reply: Reply) -> int | None:
     return amount_of(reply.usage, price) if reply.billed is None else reply.billed
 
 
-async def _closed(ledger: DriveLedger, folder: Path, clock: Clock) -> list[DriveLine]:
+async def _closed(
+    ledger: DriveLedger, folder: Path, clock: Clock, show: Callable[[DriveLine], None] | None
+) -> list[DriveLine]:
     """Close what a process that died left open, and give all lines of the ledger."""
     with DriveReader.open(folder) as reader:
         lines = [stored.line for stored in reader.lines()]
     closing = closing_lines(lines, lambda: round(clock.wall_s() * 1000))
     if closing:
         await ledger.append(closing, {})
+        for line in closing:
+            if show is not None:
+                show(line)
     return [*lines, *closing]
 
 
@@ -446,6 +458,8 @@ async def _bring_over(folder: Path, taken: Branch) -> None:
 async def _held(folder: Path, clock: Clock) -> AsyncIterator[None]:
     lock = await GovernorLock.acquire(folder, clock)
     try:
+        # It was meant for an earlier process.
+        await asyncio.to_thread(forget_request, folder)
         yield
     finally:
         lock.release()

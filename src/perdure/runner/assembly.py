@@ -37,6 +37,7 @@ from perdure.runner.garbage import collecting_seldom
 from perdure.runner.governor import paused_by
 from perdure.runner.history import History, classes_of, look_again, look_back, plugins_of
 from perdure.runner.live import live_now
+from perdure.runner.loaded_log import LoadedLog
 from perdure.runner.loop import event_loop
 from perdure.runner.meter import Observer, latest
 from perdure.runner.notice import Notice, unheard
@@ -214,6 +215,10 @@ async def _govern(
             return past.result
         registry = await _registry(config, past, cells)
         open_now.push_async_callback(registry.close)
+        loaded = LoadedLog(folder, "governor")
+        open_now.callback(loaded.note, "end")
+        # Beside all else: the run needs nothing of it.
+        open_now.push_async_callback(asyncio.gather, asyncio.to_thread(loaded.note, "start"))
         try:
             if past.begun:
                 journal, log = await take_up(

@@ -17,6 +17,7 @@ class Attended:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._said: list[Interrupt] = []
+        self._stop: Stop | None = None
         self._halt: Stop | None = None
         self._halted = asyncio.Event()
 
@@ -25,8 +26,8 @@ class Attended:
         self._said.append(Steer(text=text))
 
     def stop(self, by: str = "user") -> None:
-        """Let the drive end at its next safe point."""
-        self._said.append(Stop(cause=EndCause.CANCEL, by=by))
+        """Let the drive end at its next safe point, and what handed work down to it too."""
+        self._stop = Stop(cause=EndCause.CANCEL, by=by)
 
     def halt(self, by: str = "user") -> None:
         """Cut what is in flight, and end the drive."""
@@ -38,8 +39,8 @@ class Attended:
         said, self._said = self._said, []
         if is_asked_to_stop(self._folder):
             forget_request(self._folder)
-            said.append(Stop(cause=EndCause.CANCEL, by="perdure stop"))
-        return said
+            self.stop(by="perdure stop")
+        return said if self._stop is None else [*said, self._stop]
 
     async def halted(self) -> Stop:
         """Wait for a halt."""

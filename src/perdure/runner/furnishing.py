@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 from contextlib import AsyncExitStack
 from typing import Annotated
 
@@ -23,6 +24,7 @@ from perdure.agent.drive.tools.workspace import Workspace
 from perdure.base.errors import UsageError
 from perdure.records.alone import Asked
 from perdure.records.tools import Effect
+from perdure.study.findings import quoted
 
 _ADDRESSES = ("http://", "https://")
 _KEY_MARK = "#key-env="
@@ -55,12 +57,29 @@ async def furnished(asked: Asked, room: Workspace, opened: AsyncExitStack) -> Be
     if wanted.commands and asked.policy.writes:
         tools.append(CommandTool(room, egress=asked.policy.egress, unsandboxed=wanted.unsandboxed))
     for name, line in wanted.servers.items():
-        server = ToolServer(_server(name, line), room, trusts_annotations=name in wanted.trusted)
+        server = ToolServer(
+            require_server(name, line), room, trusts_annotations=name in wanted.trusted
+        )
         opened.push_async_callback(server.close)
-        tools += await server.open()
+        tools += [_Lent(one) for one in await server.open()]
     if wanted.hands_down:
         tools.append(hand_down)
     return Bench(tools, place=asked.place)
+
+
+class _Lent:
+    """A server's tool for a drive and for those within it: none of their ends closes the server."""
+
+    def __init__(self, tool: Tool) -> None:
+        self._tool = tool
+        self.spec = tool.spec
+        self.traits = tool.traits
+        self.prepare = tool.prepare
+        self.run = tool.run
+
+    async def close(self) -> tuple[str, ...]:
+        """Leave the server to whoever opened it."""
+        return ()
 
 
 def program_for(asked: Asked, room: Workspace) -> Program:
@@ -71,7 +90,7 @@ def program_for(asked: Asked, room: Workspace) -> Program:
         NoSandboxError: it cannot be confined, and nobody said that it need not be.
 
     """
-    command = _split("The command of the program", asked.program)
+    command = require_command("The command of the program", asked.program)
     confinement = None
     if not asked.tools.unsandboxed:
         if why := missing():
@@ -85,18 +104,35 @@ def program_for(asked: Asked, room: Workspace) -> Program:
     return AcpProgram(process, room.root, writes=policy.writes, egress=policy.egress)
 
 
-def _split(what: str, line: str) -> tuple[str, ...]:
+def require_command(what: str, line: str) -> tuple[str, ...]:
+    """Split a command line into its words. A path that is relative is one of the room.
+
+    Raises:
+        UsageError: it cannot be read, or there is no such program.
+
+    """
     try:
         command = tuple(shlex.split(line))
     except ValueError as error:
         raise UsageError(f"{what} cannot be read: {error}.") from error
     if not command:
         raise UsageError(f"{what} is empty.")
+    program = command[0]
+    is_of_room = "/" in program and not program.startswith("/")
+    if not is_of_room and shutil.which(program) is None:
+        raise UsageError(f"{what} names a program that is not there: {quoted(program)}.")
     return command
 
 
-def _server(name: str, line: str) -> StdioServer | HttpServer:
+def require_server(name: str, line: str) -> StdioServer | HttpServer:
+    """Read where a tool server is: at an address, or behind a command.
+
+    Raises:
+        UsageError: it cannot be read, or there is no such program.
+
+    """
     if line.startswith(_ADDRESSES):
         url, _, key_env = line.partition(_KEY_MARK)
         return HttpServer(name=name, url=url, key_env=key_env)
-    return StdioServer(name=name, command=_split(f"The command of the tool server {name!r}", line))
+    what = f"The command of the tool server {quoted(name)}"
+    return StdioServer(name=name, command=require_command(what, line))

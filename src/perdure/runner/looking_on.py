@@ -11,12 +11,15 @@ import msgspec
 from perdure.agent.drive.drive import Frozen
 from perdure.agent.drive.ports import ContextReading, Ledger
 from perdure.base.canonical import encode
-from perdure.records.drive import DriveLine, ModelCalled, RunFrozen, ToolCalled
+from perdure.base.text import one_line
+from perdure.records.drive import DriveLine, ModelCalled, ModelReturned, RunFrozen, ToolCalled
 from perdure.records.record import Record
 from perdure.records.request import Message
+from perdure.runner.veil import Veiled
 
 MOMENT_NAME = "status.json"
 _MOMENT_BYTES_MAX = 65_536
+_SUBJECT_MAX = 72
 
 
 class Moment(Record):
@@ -38,12 +41,15 @@ class Shown:
         folder: Path,
         reading: ContextReading,
         show: Callable[[DriveLine], None] | None,
+        veiled: Veiled | None = None,
     ) -> None:
         self._ledger = ledger
         self._path = folder / MOMENT_NAME
         self._reading = reading
         self._show = show
+        self._veiled = veiled
         self._turn = 0
+        self._done: list[str] | None = None
 
     async def append(self, lines: Sequence[DriveLine], blobs: dict[str, bytes]) -> None:
         """Append lines, and then show them.
@@ -60,12 +66,26 @@ class Shown:
     def _look(self, line: DriveLine) -> None:
         if isinstance(line, ModelCalled):
             self._turn = line.turn
+        if isinstance(line, ToolCalled) and self._done is not None:
+            self._done.append(f"{line.call.name} {line.subject}".rstrip())
         if self._show is None:
             return
         try:
+            if self._veiled is not None and isinstance(line, ModelCalled):
+                self._veiled.begin()
+            if self._veiled is not None and isinstance(line, ModelReturned):
+                self._veiled.finish()
             self._show(line)
         except Exception:  # noqa: BLE001 - whatever a display does, the drive goes on without it
             self._show = None
+
+    def story(self) -> str:
+        """Say what was done since this was asked last, as a message for the room's history."""
+        done, self._done = self._done, []
+        if done is None:
+            return "Before the first change of a drive"
+        subject = one_line(f"After {', '.join(done) or 'words alone'}", _SUBJECT_MAX)
+        return "\n".join([subject, "", *(one_line(one) for one in done)])
 
     def _note(self, line: DriveLine) -> None:
         moment = Moment(

@@ -27,6 +27,7 @@ from perdure.records.registry import WorldOutcome
 from perdure.records.scenario import Header
 from perdure.runner.failure_log import failure_log
 from perdure.runner.garbage import collecting_seldom
+from perdure.runner.loaded_log import LoadedLog
 from perdure.runner.loop import event_loop
 from perdure.runner.plugins import PluginParts
 from perdure.runner.readings import Readings
@@ -159,6 +160,8 @@ class _Bench:
         parts = PluginParts(setup.agent, setup.worlds, Path(setup.study_folder))
         watch.look()
         self._lock = WorkersLock.share(Path(setup.run_folder))
+        self._loaded = LoadedLog(Path(setup.run_folder), "worker")
+        self._loaded.note("start")
         self._line = line
         self._governor = _Careful(questions, self._before_ending)
         self._memory_bytes = setup.memory_bytes
@@ -223,6 +226,7 @@ class _Bench:
         was_short = self._memory_bytes is not None and _peak_bytes() > 0.9 * self._memory_bytes
         if outcome.exit_status and was_short and len(self._driving) > 1:
             _leave(OUT_OF_MEMORY)
+        self._loaded.note("end")
 
     def _sign(self, world_id: str) -> None:
         """Give a sign of life, from whatever thread."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 
 from perdure.agent.drive.ports import Interrupt, Interrupts, Model, Place, SafePoint, Stop
+from perdure.base.clock import Clock
 from perdure.records.alone import Bounds
 from perdure.records.drive import EndCause
 from perdure.records.increment import Increment
@@ -68,12 +69,14 @@ class Limited:
         others: Interrupts,
         ceilings: Bounds,
         meter: Meter,
-        sleep: Callable[[float], Awaitable[None]],
+        clock: Clock,
     ) -> None:
+        """Take who else interrupts, and the ceilings. The time runs from here on."""
         self._others = others
         self._ceilings = ceilings
         self._meter = meter
-        self._sleep = sleep
+        self._clock = clock
+        self._until_s = None if ceilings.seconds is None else clock.now_s() + ceilings.seconds
 
     def at(self, place: Place) -> Sequence[Interrupt]:
         """Take what has arrived; before a request, a ceiling that is reached ends the drive."""
@@ -85,10 +88,10 @@ class Limited:
 
     async def halted(self) -> Stop:
         """Wait for a halt, or for the time to be up, whichever is first."""
-        if self._ceilings.seconds is None:
+        if self._until_s is None:
             return await self._others.halted()
         halt = asyncio.ensure_future(self._others.halted())
-        up = asyncio.ensure_future(self._sleep(self._ceilings.seconds))
+        up = asyncio.ensure_future(self._clock.sleep(self._until_s - self._clock.now_s()))
         try:
             await asyncio.wait({halt, up}, return_when=asyncio.FIRST_COMPLETED)
             return halt.result() if halt.done() else Stop(cause=EndCause.TIME, by=BY)

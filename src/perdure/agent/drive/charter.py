@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from perdure.agent.drive.handoff import Brief, Facts
 from perdure.agent.drive.plan import DrivePlan
 from perdure.agent.drive.scribe import Scribe
+from perdure.base.crashpoints import crashpoint
 from perdure.records.drive import (
     COMPLETION_OF,
     ChildEnded,
@@ -109,6 +110,7 @@ async def freeze(scribe: Scribe, ending: Ending, brief: Brief) -> None:
         StorageError: it could not be written; the next start-up closes the drive.
 
     """
+    crashpoint("drive.before-freeze")
     for line in closing(scribe.facts, ending, brief, run=scribe.run, moment=scribe.now_or_last):
         scribe.hold(line)
     await scribe.flush()

@@ -30,6 +30,7 @@ from perdure.agent.drive.shape import Shape, compared, shape_of
 from perdure.agent.drive.watchdog import Exchange, StuckDetector, exchange
 from perdure.agent.drive.wave import Wave
 from perdure.base.chance import Stream
+from perdure.base.crashpoints import crashpoint
 from perdure.records.drive import (
     COMPLETION_OF,
     CheckpointCommitted,
@@ -114,6 +115,7 @@ class Active:
         stamp = self._scribe.now()
         if stop := self._ask(SafePoint.BEFORE_ASSEMBLE, stamp):
             return stop
+        crashpoint("drive.before-assemble")
         request = self._assemble(stamp)
         if stop := self._ask(SafePoint.BEFORE_CALL, stamp):
             return stop
@@ -189,13 +191,16 @@ class Active:
         self._attempt += 1
         await self._scribe.flush()
         self.point = IN_CALL
+        crashpoint("drive.called")
         return await self._halt.race(self._model.chat(request, hear))
 
     async def _act_on(self, reply: Reply, early: EarlyReads, stamp: int) -> Stop | Concluded | None:
         """Record a reply, do what it asks for, and decide whether that was the last turn."""
+        crashpoint("drive.returned")
         number = await self._returned(reply)
         if stop := self._ask(SafePoint.BEFORE_WAVE, stamp):
             return stop
+        crashpoint("drive.before-wave")
         writes = [self._tools.writes(call) for call in reply.calls]
         committed = await self._checkpoint(writes, stamp)
         wave = Wave(
@@ -252,6 +257,7 @@ class Active:
             return False
         scope = reduce(Writes.joined, writes, Writes())
         done = await self._hooks.checkpoint(stamp, scope)
+        crashpoint("drive.checkpointed")
         self.record(
             CheckpointCommitted(
                 run=self._plan.run,
@@ -281,7 +287,9 @@ class Active:
                 )
             )
             await self._scribe.flush()
+            crashpoint("drive.before-spawn")
             end = await self._hooks.spawn(child)
+            crashpoint("drive.child-ended")
             self._child_ended(child, end.completion, end.cause)
             self._letters.append(Steer(source=child.run, text=_report(end)))
             stop = self._halt.stop

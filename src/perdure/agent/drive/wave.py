@@ -10,6 +10,7 @@ from perdure.agent.drive.halting import Halt
 from perdure.agent.drive.ports import Child, Stop, Ticket, Tools
 from perdure.agent.drive.scribe import Scribe
 from perdure.agent.pool import gather_bounded
+from perdure.base.crashpoints import crashpoint
 from perdure.records.drive import DriveLine, RunPolicy, ToolCalled, ToolResult
 from perdure.records.tools import AnswerStatus, Effect, ToolAnswer, ToolCall
 
@@ -99,9 +100,13 @@ class Wave:
         if isinstance(verdict, Ticket) and effect is Effect.SPAWN:
             answer = self._handed_down(call, verdict)
         else:
-            if isinstance(verdict, Ticket) and effect is not Effect.READ:
+            acts = isinstance(verdict, Ticket) and effect is not Effect.READ
+            if acts:
                 await self._scribe.flush()
+                crashpoint("drive.before-tool")
             answer = await self._answer(index, call, verdict)
+            if acts:
+                crashpoint("drive.tool-ran")
         self._answered(call, answer)
         return self._halt.stop
 

@@ -8,13 +8,14 @@ from typing import Any
 import msgspec
 
 from perdure.base.text import storable
+from perdure.inference.call_ids import ids_in
 from perdure.inference.http.billing import Billing, bill
 from perdure.inference.http.body import TOP_LOGPROBS
 from perdure.inference.http.key import Key
 from perdure.inference.http.served import is_served_as_pinned
 from perdure.inference.http.status import cause_of_error
 from perdure.inference.http.strict import StrictDecoder
-from perdure.inference.http.tools import Called, ids_in, read_calls
+from perdure.inference.http.tools import Called, read_calls
 from perdure.inference.http.usage import normalise_usage
 from perdure.records.request import (
     ChatRequest,

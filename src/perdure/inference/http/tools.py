@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from perdure.base.text import storable
+from perdure.inference.call_ids import own_id
 from perdure.inference.http.key import Key
 from perdure.records.request import Message
 from perdure.records.tools import ToolCall, ToolSpec
@@ -19,8 +20,6 @@ NO_ARGUMENTS = "{}"
 CALLS_MAX = 1_024
 
 _NO_PARAMETERS: dict[str, Any] = {"type": "object", "properties": {}}
-# The longest id and name that endpoints take back.
-_ID_CHARACTERS_MAX = 40
 _NAME_CHARACTERS_MAX = 200
 
 
@@ -65,11 +64,6 @@ def message_fields(message: Message) -> dict[str, Any]:
     return fields
 
 
-def ids_in(messages: Sequence[Message]) -> frozenset[str]:
-    """Give the ids of all calls that a conversation has so far."""
-    return frozenset(call.id for message in messages for call in message.calls)
-
-
 def read_calls(
     calls: Sequence[Called], taken: Collection[str], key: Key
 ) -> tuple[ToolCall, ...] | None:
@@ -89,7 +83,7 @@ def read_calls(
         name = key.scrub(storable(function.name))
         if len(name) > _NAME_CHARACTERS_MAX:
             return None
-        identity = _own_id(key.scrub(storable(call.id or "")), ids)
+        identity = own_id(key.scrub(storable(call.id or "")), ids)
         ids.add(identity)
         read.append(ToolCall(id=identity, name=name, arguments=_arguments(function.arguments, key)))
     return tuple(read)
@@ -110,13 +104,3 @@ def _arguments(given: str | dict[str, Any] | None, key: Key) -> str:
         given = whole_arguments(given)
     text = key.scrub(storable(given or ""))
     return text if text.strip() else NO_ARGUMENTS
-
-
-def _own_id(given: str, ids: Collection[str]) -> str:
-    if given and len(given) <= _ID_CHARACTERS_MAX and given not in ids:
-        return given
-    number = len(ids)
-    # Nine letters and digits: some endpoints take no other id.
-    while (made := f"call{number:05d}") in ids:
-        number += 1
-    return made

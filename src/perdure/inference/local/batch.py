@@ -6,15 +6,17 @@ from typing import Any, Protocol
 
 from perdure.records.record import Record
 from perdure.records.request import FinishReason, Message
+from perdure.records.tools import ToolSpec
 
 
 class Job(Record):
-    """One reply to be generated, and how."""
+    """One reply to be generated, and how. `tools` are those that the model may ask for."""
 
     messages: tuple[Message, ...]
     tokens_max: int
     temperature: float
     seed: int
+    tools: tuple[ToolSpec, ...] = ()
 
 
 class Prompt(Record):
@@ -37,6 +39,10 @@ class PromptRefusedError(Exception):
     """The messages cannot be made into a prompt for this model. Never leaves this folder."""
 
 
+class ToolsUnsupportedError(Exception):
+    """The model's template knows no tools. Never leaves this folder."""
+
+
 class Batch(Protocol):
     """A set of texts that grow together. Used by one thread only."""
 
@@ -47,6 +53,7 @@ class Batch(Protocol):
 
         Raises:
             PromptRefusedError: the template does not take these messages.
+            ToolsUnsupportedError: it does not tell the model of tools.
 
         """
         ...

@@ -16,9 +16,17 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from perdure.base.errors import InternalError
-from perdure.inference.local.batch import Batch, Generated, Job, Prompt, PromptRefusedError
+from perdure.inference.local.batch import (
+    Batch,
+    Generated,
+    Job,
+    Prompt,
+    PromptRefusedError,
+    ToolsUnsupportedError,
+)
 from perdure.inference.local.settings import LocalSettings
-from perdure.records.request import Failure, FailureCause, Reply
+from perdure.inference.local.spoken import read_spoken
+from perdure.records.request import Failure, FailureCause, FinishReason, Reply
 from perdure.records.usage import Usage
 
 _LOG = logging.getLogger(__name__)
@@ -172,6 +180,9 @@ class Engine:
         """Make the prompt, and refuse one that this model cannot take."""
         try:
             ticket.prompt = batch.prompt(ticket.job)
+        except ToolsUnsupportedError:
+            self._answer(ticket, Failure(cause=FailureCause.UNSUPPORTED))
+            return
         except PromptRefusedError:
             _LOG.warning("The model's chat template refuses a prompt.", exc_info=True)
             self._answer(ticket, Failure(cause=FailureCause.REJECTED))
@@ -189,11 +200,14 @@ class Engine:
             return
         ticket = self._live.pop(done.number)
         tokens_in = ticket.prompt.tokens if ticket.prompt is not None else 0
+        said = read_spoken(done.text, ticket.job.tools, ticket.job.messages)
+        is_cut = done.finish is FinishReason.LENGTH
         reply = Reply(
-            text=done.text,
+            text=said.text,
             served=self._served,
-            finish=done.finish,
+            finish=FinishReason.TOOL_CALLS if said.calls and not is_cut else done.finish,
             usage=Usage(input_fresh=tokens_in, output=done.tokens),
+            calls=said.calls,
         )
         self._answer(ticket, reply)
 

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import importlib
+import json
 import re
 from typing import Any
 
 from perdure.base.errors import UsageError
 from perdure.base.text import one_line, storable
-from perdure.inference.local.batch import Generated, Job, Prompt, PromptRefusedError
+from perdure.inference.local.batch import (
+    Generated,
+    Job,
+    Prompt,
+    PromptRefusedError,
+    ToolsUnsupportedError,
+)
 from perdure.inference.local.settings import ENGINE_MODULE, ENGINE_PROPERTIES, LocalSettings
 from perdure.inference.local.weights import Weights
-from perdure.records.request import FinishReason
+from perdure.records.request import FinishReason, Message
+from perdure.records.tools import ToolCall, ToolSpec
 
 # A block of the engine's cache on a CPU, in tokens.
 _BLOCK_TOKENS = 32
@@ -54,13 +62,16 @@ class OpenVinoBatch:
 
     def prompt(self, job: Job) -> Prompt:
         """Apply the model's chat template and its tokenizer."""
-        history = [
-            {"role": message.role, "content": _inert(message.content)} for message in job.messages
-        ]
+        history = [_turn(message) for message in job.messages]
+        offers = {"tools": [_offer(spec) for spec in job.tools]} if job.tools else {}
         try:
-            text = self._tokenizer.apply_chat_template(history, add_generation_prompt=True)
+            text = self._tokenizer.apply_chat_template(
+                history, add_generation_prompt=True, **offers
+            )
         except RuntimeError as fault:
             raise PromptRefusedError(str(fault)) from fault
+        if not all(_inert(spec.name) in text for spec in job.tools):
+            raise ToolsUnsupportedError
         ids = self._encode(text)
         return Prompt(tokens=int(ids.shape[1]), ids=ids)
 
@@ -130,6 +141,38 @@ class OpenVinoBatch:
                 where=one_line(weights.path),
                 remedy="Use a model with a longer context.",
             )
+
+
+def _turn(message: Message) -> dict[str, Any]:
+    turn: dict[str, Any] = {"role": message.role, "content": _inert(message.content)}
+    if message.calls:
+        turn["tool_calls"] = [_call(call) for call in message.calls]
+    if message.call_id:
+        turn["tool_call_id"] = _inert(message.call_id)
+    return turn
+
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    """Give a call as templates know it: with arguments that are an object, if they are one."""
+    arguments: Any = _inert(call.arguments)
+    try:
+        tree = json.loads(arguments)
+    except (ValueError, RecursionError):
+        tree = None
+    function = {
+        "name": _inert(call.name),
+        "arguments": tree if isinstance(tree, dict) else arguments,
+    }
+    return {"id": _inert(call.id), "type": "function", "function": function}
+
+
+def _offer(spec: ToolSpec) -> dict[str, Any]:
+    described = {
+        "name": _inert(spec.name),
+        "description": _inert(spec.description),
+        "parameters": json.loads(_inert(json.dumps(spec.parameters))),
+    }
+    return {"type": "function", "function": described}
 
 
 def _inert(text: str) -> str:

@@ -55,6 +55,7 @@ class LocalProvider:
             tokens_max=request.tokens_max,
             temperature=request.temperature,
             seed=request.seed,
+            tools=request.tools,
         )
         try:
             return await self._clock.within(timeout_s, self._engine.run(job))

@@ -27,6 +27,7 @@ from perdure.agent.drive.tools.process import Confinement
 from perdure.agent.drive.tools.programs import AcpProgram, LineProgram, ProgramProcess
 from perdure.agent.drive.tools.warden import missing
 from perdure.agent.drive.tools.workspace import Workspace
+from perdure.base.clock import SystemClock
 from perdure.records.alone import Asked, Bounds, Furnishing
 from perdure.records.drive import EndCause, HarnessAnswered, HarnessReported, RunFrozen, RunPolicy
 from perdure.runner.furnishing import program_for
@@ -147,7 +148,7 @@ class Room:
     @property
     def reports(self) -> list[Report]:
         return [
-            Report(kind=line.kind, text=line.text, detail=line.detail)
+            Report(kind=line.what, text=line.text, detail=line.detail)
             for line in self.simulation.ledger.lines
             if isinstance(line, HarnessReported)
         ]
@@ -600,7 +601,7 @@ def test_no_report_is_recorded_twice_when_a_halt_meets_a_write(room: Room) -> No
 def test_a_ceiling_of_seconds_cuts_one_that_never_answers(room: Room) -> None:
     """It is a halt by another name."""
     bounds = Bounds(seconds=0.5)
-    limited = Limited(room.said, bounds, Meter(lambda _: None), asyncio.sleep)
+    limited = Limited(room.said, bounds, Meter(lambda _: None), SystemClock())
     end = room.drive(room.acp(DEAF + "begin(); time.sleep(600)"), interrupts=limited)
     assert (end.completion, end.cause) == ("limit", EndCause.TIME)
 
@@ -609,7 +610,7 @@ def test_a_ceiling_of_turns_counts_its_own(room: Room) -> None:
     """Words that come after the last of them start no more."""
     told = Steer(text="Look again.")
     simulation = Simulation(interrupts={(SafePoint.BEFORE_SPAWN, 1, 0): [told]})
-    limited = Limited(simulation.heard, Bounds(turns=1), Meter(lambda _: None), asyncio.sleep)
+    limited = Limited(simulation.heard, Bounds(turns=1), Meter(lambda _: None), SystemClock())
     text = "hear(); say(type='answer', text='Three.'); hear(); open('again', 'w')"
     end = room.drive(room.lines(text), interrupts=limited)
     assert (end.cause, end.turns) == (EndCause.TURNS, 1)

@@ -20,7 +20,7 @@ from perdure.agent.drive.tools.port import ANYTHING, Prepared, Traits
 from perdure.agent.drive.tools.process import Confinement, Ended, Process
 from perdure.agent.drive.tools.signature import Parameters
 from perdure.agent.drive.tools.workspace import Workspace
-from perdure.base.errors import PerdureError
+from perdure.base.errors import EXIT_USAGE, PerdureError
 from perdure.base.text import one_line
 from perdure.records.tools import AnswerStatus, Effect, ToolAnswer, ToolCall, ToolSpec
 
@@ -39,12 +39,13 @@ _NAME_MAX = 200
 class NoSandboxError(PerdureError):
     """Commands cannot be confined on this system, and nobody said that they need not be."""
 
+    exit_status = EXIT_USAGE
     code = "no-sandbox"
 
     def __init__(self, why: str) -> None:
         super().__init__(
             f"Commands cannot be confined here: {why}.",
-            remedy="Leave commands out, or give unsandboxed=True if they may do anything at all.",
+            remedy="Leave commands out, or let them do anything at all (--unsandboxed).",
         )
 
 

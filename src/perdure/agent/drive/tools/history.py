@@ -13,7 +13,7 @@ from pathlib import Path
 
 from perdure.agent.drive.ports import Checkpoint
 from perdure.agent.drive.tools.environment import scrubbed
-from perdure.base.errors import PerdureError, UsageError
+from perdure.base.errors import EXIT_STORAGE, PerdureError, UsageError
 from perdure.base.text import one_line
 from perdure.records.tools import Writes
 
@@ -32,7 +32,22 @@ _TOLD_MAX = 400
 class HistoryError(PerdureError):
     """Git could not keep the history of a workspace."""
 
+    exit_status = EXIT_STORAGE
     code = "history"
+
+
+def require_git() -> None:
+    """Look for git.
+
+    Raises:
+        UsageError: there is none.
+
+    """
+    if shutil.which("git") is None:
+        raise UsageError(
+            "There is no git, which keeps the history of what an agent writes.",
+            remedy="Install git, or let the agent only read (--read-only).",
+        )
 
 
 class History:
@@ -50,11 +65,7 @@ class History:
             HistoryError: git refused.
 
         """
-        if shutil.which("git") is None:
-            raise UsageError(
-                "There is no git, which keeps the history of what an agent writes.",
-                remedy="Install git, or let the agent only read (--read-only).",
-            )
+        require_git()
         if not (self._repository / "HEAD").is_file():
             await self._git("init", "--quiet", "--initial-branch=drive")
 
@@ -117,6 +128,8 @@ class History:
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
+            # Ctrl-C on a terminal is for the drive, and cuts no commit.
+            start_new_session=True,
         )
         out, wrong = await process.communicate()
         if process.returncode:

@@ -15,7 +15,7 @@ from perdure.agent.drive.tools.environment import scrubbed
 from perdure.agent.drive.tools.pipe_transport import pipe_transport
 from perdure.agent.drive.tools.process import Confinement, NotStartedError, Process
 from perdure.agent.drive.tools.workspace import Workspace
-from perdure.base.errors import KeyOrModelRefusedError, PerdureError
+from perdure.base.errors import EXIT_UNREACHABLE, KeyOrModelRefusedError, PerdureError
 from perdure.base.text import one_line
 from perdure.records.record import Record
 
@@ -35,6 +35,7 @@ _LAST_WORDS_KEPT = 1024 * 1024
 class ServerError(PerdureError):
     """A tool server cannot be reached, or is not one."""
 
+    exit_status = EXIT_UNREACHABLE
     code = "tool-server"
 
 

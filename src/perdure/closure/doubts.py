@@ -1,0 +1,103 @@
+"""What a program may reach beyond what was found: by which unknown import, through what else."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator
+
+from perdure.closure.facts import Unknown
+from perdure.closure.installed import is_standard
+from perdure.closure.places import Module, identity
+from perdure.closure.program import Walked
+
+
+class Doubts:
+    """Which unknown imports could reach a module, through whatever they may import first."""
+
+    def __init__(self, walked: Walked) -> None:
+        self._walked = walked
+        unknown = walked.closure.unknown
+        self._anything = tuple(found for found in unknown if "" in found.prefixes)
+        self._because: dict[str, Unknown] | None = None
+
+    def about(self, modules: Iterable[Module]) -> tuple[Unknown, ...]:
+        """Give the unknown imports that may reach one of these modules; none if none can."""
+        if self._anything:
+            return self._anything
+        if self._because is None:
+            unknown = [*self._walked.closure.unknown, *_hiding(self._walked)]
+            self._because = self._spread(unknown)
+        found = {
+            id(self._because[identity(module)]): self._because[identity(module)]
+            for module in modules
+            if identity(module) in self._because
+        }
+        return tuple(found.values())
+
+    def _spread(self, doubts: Iterable[Unknown]) -> dict[str, Unknown]:
+        """Follow every unknown import to all that it may reach, by file."""
+        because: dict[str, Unknown] = {}
+        waiting: deque[tuple[Module, Unknown]] = deque()
+        everything = list(self._walked.places.below(""))
+        for unknown in doubts:
+            waiting.extend((m, unknown) for m in everything if unknown.reaches(m.name))
+        while waiting:
+            module, unknown = waiting.popleft()
+            if identity(module) in because:
+                continue
+            because[identity(module)] = unknown
+            targets, further = self._next(module)
+            waiting.extend((target, unknown) for target in targets)
+            for more in further:
+                waiting.extend((m, unknown) for m in everything if more.reaches(m.name))
+        return because
+
+    def _next(self, module: Module) -> tuple[list[Module], list[Unknown]]:
+        facts = self._walked.library.facts(module)
+        names: list[str] = []
+        further = [] if self._walked.program.is_answered(module.name) else list(facts.unknown)
+        for found in facts.imports:
+            if found.is_executed:
+                names.append(found.target)
+                names += [f"{found.target}.{name}" for name in found.names if name != "*"]
+                if "*" in found.names:
+                    prefix = f"{found.target}."
+                    further.append(
+                        Unknown(module=module.name, line=0, what="all", prefixes=(prefix,))
+                    )
+        names += self._walked.declared.get(module.name, ())
+        names += [mention.text.partition(":")[0] for mention in facts.mentions]
+        for group, _ in facts.groups:
+            names += [p.partition(":")[0] for p in self._walked.installed.entry_points(group)]
+        names.append(module.name)
+        targets = [found for name in names for found in self._walked.places.chain(name)]
+        return [found for found in targets if found.path], further
+
+
+def _hiding(walked: Walked) -> Iterator[Unknown]:
+    """Find what of the program's own hides a module of Python or of an installed library.
+
+    Whoever imports that one, in code that is not followed, gets this one.
+    """
+    for top in sorted(walked.own):
+        module = walked.places.find(top)
+        if module is None or not module.path:
+            continue
+        if is_standard(top):
+            hidden = "Python's own"
+        elif walked.installed.providers(top) and not _is_at(walked.installed.stray(top), module):
+            hidden = "an installed"
+        else:
+            continue
+        yield Unknown(
+            module=top,
+            line=0,
+            what=f"it has the name of {hidden} module, and whoever imports that may get this one",
+            names=(top,),
+            prefixes=(f"{top}.",),
+        )
+
+
+def _is_at(path: str, module: Module) -> bool:
+    return os.path.realpath(path) == identity(module)

@@ -1264,6 +1264,7 @@ OUTSIDE_TOOLS = Field(
     ListOf(_FUNCTION, least=1, most=100),
     "Functions of a module in the study's folder that are tools: each has the decorator "
     "`perdure.agent.drive.tools.function.tool`, which says what it may do.",
+    required=True,
 )
 OUTSIDE_EGRESS = Field(
     "egress",

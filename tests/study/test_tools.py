@@ -9,7 +9,7 @@ import pytest
 from perdure.base.canonical import hash_hex
 from perdure.base.errors import InvalidStudyError
 from perdure.records.scenario import AgentSettings
-from perdure.study import load
+from perdure.study.load import load
 
 WITH_TOOLS = """\
 agent:
@@ -33,7 +33,7 @@ def test_tools_are_read(write, sample: str):
     """Limits, functions and reach are what the agent is given."""
     path: Path = write(sample.replace("agent:\n  reflect_every: 2\n", WITH_TOOLS))
     agent = load(path).agent
-    assert (agent.turn_calls_max, agent.turn_cost_max) == (6, 50_000_000)
+    assert (agent.turn_calls_max, agent.turn_money_max) == (6, 50_000_000)
     assert agent.outside_tools == ("desk:append_line", "my.desk:look_up")
     assert agent.outside_egress
     assert agent.code == ("perdure.agent:ToolAgent", "desk:append_line", "my.desk:look_up")

@@ -362,6 +362,34 @@ def test_a_branch_has_the_room_as_it_stood(tmp_path: Path) -> None:
         branch(mother, 999, out)
 
 
+def test_a_branch_of_what_was_never_committed_has_the_room_too(tmp_path: Path) -> None:
+    """Before any commit, and after a last wave that nobody committed, the room is as it stands."""
+    room = tmp_path / "elsewhere"
+    room.mkdir()
+    (room / "note.txt").write_text("as it was")
+    mother = tmp_path / "mother"
+
+    def writing(body: dict[str, Any]) -> Any:
+        if turn_of(body) == 0 and "Write" in task_of(body):
+            return (called("write_file", path="note.txt", text="written"),)
+        return (called("list_files"),) if turn_of(body) == 1 else "It is done."
+
+    with MisbehavingServer(responder=writing) as server:
+        reads = asked_of(server, room=str(room), bounds=Bounds(turns=1))
+        asyncio.run(begin(mother, reads, alone(mother)))
+        assert not of_kind(lines_in(mother), CheckpointCommitted)
+        first = tmp_path / "first"
+        asyncio.run(begin(first, branch(mother, 4, first), alone(first)))
+        assert (first / "room" / "note.txt").read_text() == "as it was"
+        other = tmp_path / "other"
+        writes = asked_of(server, "Write it.", room=str(room), bounds=Bounds(turns=1))
+        asyncio.run(begin(other, writes, alone(other)))
+        end = len(lines_in(other)) - 3
+        second = tmp_path / "second"
+        asyncio.run(begin(second, branch(other, end, second), alone(second)))
+        assert (second / "room" / "note.txt").read_text() == "written"
+
+
 def test_a_room_that_is_gone_is_said(tmp_path: Path) -> None:
     """Going on where there is no folder to work in any more is refused, in words."""
     room = tmp_path / "elsewhere"

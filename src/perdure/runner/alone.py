@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -446,12 +447,25 @@ async def _bring_over(folder: Path, taken: Branch) -> None:
     """Put the room as it stood where a drive branches off into the branch's own folder."""
     mother = folder / taken.folder
     with DriveReader.open(mother) as reader:
-        own = [one for one in reader.lines() if one.line.run == taken.mother]
+        stored = list(reader.lines())
         room = room_of(mother, reader.asked(Asked))
-    oid = checkpoint_at([one.line for one in own], sum(one.seq <= taken.at for one in own))
+    before = [one.line for one in stored if one.seq <= taken.at and one.line.run == taken.mother]
+    after = [one.line for one in stored if one.seq > taken.at]
+    oid = checkpoint_at([*before, *after], len(before))
     if oid:
         history = History(mother / HISTORY_NAME, room)
         await history.copy(oid, folder / ROOM_NAME, folder / HISTORY_NAME)
+    elif room.is_dir():
+        await asyncio.to_thread(_copy_room, room, folder / ROOM_NAME)
+
+
+def _copy_room(room: Path, copy: Path) -> None:
+    """Copy a room as it stands; a repository of somebody's own stays where it is."""
+
+    def kept_out(folder: str, _: list[str]) -> list[str]:
+        return [".git"] if Path(folder) == room else []
+
+    shutil.copytree(room, copy, symlinks=True, ignore=kept_out)
 
 
 @asynccontextmanager

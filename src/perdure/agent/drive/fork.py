@@ -48,10 +48,11 @@ def conversation_at(
 
 
 def checkpoint_at(lines: Sequence[DriveLine], cut: int) -> str:
-    """Name the commit that is the workspace as it stood after so many lines; empty if none is.
+    """Name the commit that is the workspace as it stood after so many lines.
 
-    What a wave wrote is in the commit before the next one. Where nothing was committed by then,
-    nothing was written either, and the first commit after is the workspace as it was.
+    What a wave wrote is in the commit before the next one, whoever made that. Where nothing was
+    committed by then, nothing was written either, and the first commit after is the workspace as it
+    was. Empty if there is none: then it stands as it stood.
     """
     oid, has_written = "", False
     for line in lines[:cut]:
@@ -62,7 +63,7 @@ def checkpoint_at(lines: Sequence[DriveLine], cut: int) -> str:
     if oid and not has_written:
         return oid
     later = (line.oid for line in lines[cut:] if isinstance(line, CheckpointCommitted))
-    return next(later, oid)
+    return next(later, "")
 
 
 def started(lines: Sequence[DriveLine]) -> RunStarted | None:

@@ -22,6 +22,7 @@ from perdure.base.crashpoints import POINTS
 from perdure.base.errors import MovedError, PluginError, UsageError
 from perdure.records.drive import ToolCalled, ToolResult
 from perdure.records.events import Cost
+from perdure.records.registry import CallsLost, CallsOrphaned
 from perdure.records.request import ChatRequest, Reply
 from perdure.records.scenario import AgentSettings, ModelPin
 from perdure.records.study import Endpoint, ModelSpec
@@ -148,6 +149,9 @@ def test_killed_anywhere_no_effect_happens_twice_and_a_lost_one_is_unknown(
         assert killed.left is not None
         run, partitions, calls = killed.left
         lost = sum(call.settled is None for tick in calls.ticks.values() for call in tick.effects)
+        cut_off = sum(
+            call.settled is None for tick in calls.ticks.values() for call in tick.model_calls
+        )
         (desk / "book").write_text("".join(f"{line}\n" for line in killed.book))
         after = replace(cut, run=run, partitions=partitions, calls=calls)
         again = run_in_memory(config, ScriptedProvider(clerk), after=after)
@@ -161,6 +165,10 @@ def test_killed_anywhere_no_effect_happens_twice_and_a_lost_one_is_unknown(
         assert sum(written.values()) >= 6 - lost, where
         if not lost:
             assert again.digests == whole.digests, where
+        log = [row.payload for row in again.run.log]
+        charged = sum(row.calls for row in log if isinstance(row, CallsLost))
+        assert charged == cut_off, where
+        assert not any(isinstance(row, CallsOrphaned) for row in log), where
     assert set(POINTS_OF_EFFECTS) <= {point for point, _ in places}
     assert min(unknown_at["effect.intended"], unknown_at["effect.done"]) >= 6
     assert len(places) > 30

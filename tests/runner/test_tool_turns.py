@@ -133,7 +133,7 @@ def test_a_turn_ends_at_its_limit_of_calls_and_what_it_did_by_then_is_done() -> 
 def test_a_turn_ends_at_its_limit_of_cost() -> None:
     """After the call that reaches what a turn may cost there is no other one."""
     # A call of 110 tokens costs 110,000 nano-units here.
-    config = office(personas=1, horizon=1, turn_cost_max=200_000)
+    config = office(personas=1, horizon=1, turn_money_max=200_000)
     ran = run_in_memory(config, provider(), price=PRICE)
     assert events(ran, RunFrozen)[0].cause is EndCause.MONEY
     assert len(events(ran, Cost)) == 2

@@ -584,6 +584,12 @@ def test_hooks_are_called_and_told_why(tool: Tool):
     assert told.read_text().endswith("give-up 4/4\n")
 
 
+def test_a_hook_that_hangs_holds_nothing_up(tool: Tool):
+    """The run is watched meanwhile; the hook has a deadline, and is ended at it."""
+    assert tool.run(on_start="sleep 600", predicate_time="1s").status == 0
+    assert "no answer within" in tool.events("hook")[0]["fault"]
+
+
 def test_a_run_that_is_useless_is_given_up(tool: Tool):
     """Alive, advancing, and nothing comes of it: a check says so, once it is armed."""
     mischief = {f"1 logged:{day}": "pause 0.2" for day in range(100)}

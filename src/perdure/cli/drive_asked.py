@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from perdure.agent.drive.tools.command import NoSandboxError
-from perdure.agent.drive.tools.environment import secrets_in
 from perdure.agent.drive.tools.history import require_git
 from perdure.agent.drive.tools.warden import missing
 from perdure.base.errors import PerdureError, UsageError
@@ -26,8 +24,6 @@ from perdure.study.pricing import price_of
 T = TypeVar("T")
 
 _SPEAKS = ("acp", "lines")
-# How many tokens a reply may have where nobody says.
-REPLY_TOKENS = 4_096
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +101,7 @@ def asked_of(wishes: Wishes) -> Asked:
     room = _room(wishes, wrong)
     rules = _rules(wishes, wrong)
     servers = _servers(wishes, wrong)
-    _look_at_tools(wishes, wrong)
-    _look_for_keys({"The task": wishes.task, "The goal": wishes.goal, **rules, **servers}, wrong)
+    _look_at_tools(wishes, servers, wrong)
     money = wrong.tried(lambda: _money(wishes, model)) if wishes.budget else None
     wrong.told()
     return Asked(
@@ -139,22 +134,17 @@ def _mind(wishes: Wishes, wrong: _Wrong) -> ModelSpec | None:
     """Read who answers: a model, or a program that brings its own."""
     if not wishes.program:
         return wrong.tried(lambda: for_speech(wishes.flags))
-    beside: dict[str, object] = {
-        **wishes.flags.flags(),
-        "--server": wishes.servers,
-        "--trust": wishes.trusted,
-        "--commands": wishes.commands,
-        "--hand-down": wishes.hands_down,
+    unknown = {
         "--tokens": wishes.tokens,
-        "--retries": wishes.retries is not None,
-        "--reply-tokens": wishes.reply_tokens != REPLY_TOKENS,
-        "--window": wishes.window,
+        "--retries": wishes.retries,
+        "--window": wishes.window or None,
     }
-    if named := [name for name, given in beside.items() if given]:
+    given = [name for name, value in unknown.items() if value is not None]
+    if beside := [*wishes.flags.flags(), *given]:
         wrong.add(
-            f"--program is given, and {', '.join(named)} too.",
-            remedy="A program brings its own model and its own tools, and nobody here knows what it"
-            " spends: leave those out, or leave --program out.",
+            f"--program is given, and {', '.join(beside)} too.",
+            remedy="A program brings its own model, and nobody here knows its calls: leave those"
+            " out, or leave --program out.",
         )
     if wishes.speaks not in _SPEAKS:
         wrong.add(f"--speaks {quoted(wishes.speaks)} is not known.", remedy="Write acp or lines.")
@@ -215,8 +205,13 @@ def _servers(wishes: Wishes, wrong: _Wrong) -> dict[str, str]:
     return named
 
 
-def _look_at_tools(wishes: Wishes, wrong: _Wrong) -> None:
+def _look_at_tools(wishes: Wishes, servers: dict[str, str], wrong: _Wrong) -> None:
     """Look for tools that contradict each other, or that cannot be here."""
+    if wishes.program and (wishes.commands or servers or wishes.hands_down):
+        wrong.add(
+            "--program is given, and tools too.",
+            remedy="A program brings its own: leave --commands, --server and --hand-down out.",
+        )
     if wishes.commands and wishes.read_only:
         wrong.add("--commands is given, and --read-only too.", remedy="A command may write.")
     if wishes.unsandboxed and not (wishes.commands or wishes.program):
@@ -225,17 +220,6 @@ def _look_at_tools(wishes: Wishes, wrong: _Wrong) -> None:
         wrong.tried(_require_sandbox)
     if not wishes.read_only:
         wrong.tried(require_git)
-
-
-def _look_for_keys(texts: dict[str, str], wrong: _Wrong) -> None:
-    """Refuse the value of a secret variable in what is asked, all of which is stored."""
-    keys = secrets_in(os.environ)
-    for name, text in texts.items():
-        if any(key in text for key in keys):
-            wrong.add(
-                f"{name} holds a key of this environment, and would be stored with it.",
-                remedy="Leave it out: what needs one is told the name of a variable.",
-            )
 
 
 def _require_sandbox() -> None:
@@ -250,6 +234,6 @@ def _money(wishes: Wishes, model: ModelSpec | None) -> int:
     if is_unpriced:
         raise UsageError(
             "A budget holds nothing where nobody knows what a call costs.",
-            remedy="Give --price or --price-as, or bound it by --turns or --tokens.",
+            remedy="Give --price or --price-as, or bound it by --turns or --seconds.",
         )
     return amount

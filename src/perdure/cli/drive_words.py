@@ -57,7 +57,7 @@ def told(line: DriveLine) -> Iterator[str]:  # noqa: C901, PLR0912 - one case pe
         case ProviderFailed() | DriverFailed():
             yield f"!! {_short(line.text)}"
         case HarnessReported():
-            yield f"-- {line.kind.replace('_', ' ')}: {_short(line.text or line.detail)}"
+            yield f"-- {line.what.replace('_', ' ')}: {_short(line.text or line.detail)}"
         case ChildStarted():
             yield f"=> {line.child}: {_short(line.task)}"
         case ChildEnded():

@@ -240,7 +240,7 @@ def settings_of(limits: Limits, folder: Path, watched: Path, shell: tuple[str, .
         poll_s=poll_s,
         look_s=min(0.5, poll_s),
         predicate_s=seconds(limits.predicate_time, "--predicate-time"),
-        hook_s=seconds(limits.predicate_time, "--predicate-time"),
+        hook_s=min(60.0, seconds(limits.predicate_time, "--predicate-time")),
         leave_s=min(5.0, seconds(limits.grace, "--grace")),
         errors_max=limits.predicate_errors,
         log_bytes=size(limits.log_size, "--log-size"),

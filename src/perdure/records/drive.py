@@ -367,7 +367,7 @@ class CommandsKilled(Line):
 class HarnessReported(Line):
     """An agent program that drives its own turns said what it does. It is never evidence."""
 
-    kind: str
+    what: str
     text: str = ""
     detail: str = ""
 

@@ -185,7 +185,7 @@ class AgentSettings(Record):
     A prompt tells at most `memories_max` memories, of the `memories_kept` that a persona has. At
     every tick that is a multiple of `probe_every`, each turn is followed by a probe with the chance
     `probe_share`; 0 is never. `context_tokens_max` is how long a prompt may be, by model role.
-    A turn with tools ends after `turn_calls_max` calls, and once they cost `turn_cost_max`, in
+    A turn with tools ends after `turn_calls_max` calls, and once they cost `turn_money_max`, in
     nano-units; a cost of 0 is no limit. `outside_tools` are functions, as
     `module:function`, that such a turn may call beside the tools of its world; with
     `outside_egress` they may reach beyond this machine.
@@ -202,7 +202,7 @@ class AgentSettings(Record):
     probe_share: float = 0.0
     context_tokens_max: dict[str, int] = {}
     turn_calls_max: int = 0
-    turn_cost_max: int = 0
+    turn_money_max: int = 0
     outside_tools: tuple[str, ...] = ()
     outside_egress: bool = False
 

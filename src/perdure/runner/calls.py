@@ -289,7 +289,9 @@ class JobCalls:
         if settings.turn_calls_max and len(turns) >= settings.turn_calls_max:
             return EndCause.TURNS
         paid = sum(attempt.amount or 0 for result in turns for attempt in result.attempts)
-        return EndCause.MONEY if settings.turn_cost_max and paid >= settings.turn_cost_max else None
+        return (
+            EndCause.MONEY if settings.turn_money_max and paid >= settings.turn_money_max else None
+        )
 
     async def embed(self, purpose: str, texts: tuple[str, ...], *, role: str = "embed") -> Vectors:
         """Ask for one vector per text.

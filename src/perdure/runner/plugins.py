@@ -119,8 +119,8 @@ def load_tools(agent: AgentSettings, folder: Path) -> tuple[FunctionTool, ...]:
         raise PluginError(
             f"These cannot be tools of its personas: {'; '.join(problems)}.",
             where="agent.outside.tools",
-            remedy="A tool is a function with the decorator `perdure.agent.drive.tools.tool`; what "
-            "does more than read says so, such as `@tool(effect=Effect.WRITE)`.",
+            remedy="A tool is a function with the decorator `tool` of `perdure.agent.drive.tools."
+            "function`; what does more than read says so, such as `@tool(effect=Effect.WRITE)`.",
         )
     return tuple(tools)
 

@@ -63,7 +63,7 @@ def read_agent(study: Section) -> AgentSettings:
             if window.present(field)
         },
         turn_calls_max=section.get(schema.TURN_CALLS),
-        turn_cost_max=section.get(schema.TURN_COST),
+        turn_money_max=section.get(schema.TURN_COST),
         outside_tools=tools,
         outside_egress=outside.get(schema.OUTSIDE_EGRESS),
     )

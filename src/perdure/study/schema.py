@@ -1264,6 +1264,7 @@ OUTSIDE_TOOLS = Field(
     ListOf(_FUNCTION, least=1, most=100),
     "Functions of a module in the study's folder that are tools: each has the decorator "
     "`perdure.agent.drive.tools.function.tool`, which says what it may do.",
+    required=True,
 )
 OUTSIDE_EGRESS = Field(
     "egress",
@@ -1277,7 +1278,7 @@ OUTSIDE_GROUP = Group(
     (OUTSIDE_TOOLS, OUTSIDE_EGRESS),
     "Tools outside the world, beside those that the world gives. What they do is done in earnest: "
     "at most once in a run, however often that is killed, but a run that is made again does it "
-    "again. See [Tools](tools.md).",
+    "again. See [Tools](study-tools.md).",
 )
 OUTSIDE = Field(
     "outside",
@@ -1553,6 +1554,7 @@ GROUPS = (
     ROLES_GROUP,
     AGENT_GROUP,
     CONTEXT_GROUP,
+    OUTSIDE_GROUP,
     BUDGET_GROUP,
     LADDER_GROUP,
     ANCHORS_FILE,

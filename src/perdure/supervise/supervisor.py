@@ -114,6 +114,7 @@ class Supervisor:
         self._drift = ""
         self._is_rewound = False
         self._running: Running | None = None
+        self._calling: set[asyncio.Task[None]] = set()
         self._tail = ""
         self._oom = False
         self._code: int | None = None
@@ -233,7 +234,7 @@ class Supervisor:
             "PERDURE_OUTCOME": str(outcome.resolve()),
         }
         running = await self._attempts.begin(number, command, facts)
-        await self._call_hook(Event.START, "resumed" if resume else "started")
+        self._call_meanwhile(Event.START, "resumed" if resume else "started")
         await self._watch(running)
         return None
 
@@ -304,7 +305,7 @@ class Supervisor:
                 if looking is not None and looking.done():
                     looking.result()
                     looking = None
-                why, climb = await self._press(running, why, climb)
+                why, climb = self._press(running, why, climb)
                 await self._sleep(self._settings.look_s, spends=not self._is_blind())
                 self._kept = msgspec.structs.replace(
                     self._kept,
@@ -320,13 +321,13 @@ class Supervisor:
             self._running = None
         self._oom = oom is not None and oom_kills() != oom
 
-    async def _press(self, running: Running, why: Reason, climb: Climb) -> tuple[Reason, Climb]:
+    def _press(self, running: Running, why: Reason, climb: Climb) -> tuple[Reason, Climb]:
         """End the attempt if it has to end, a step at a time."""
         now_s = self._clock.now_s()
         wanted = self._wanted(now_s)
         if wanted is not Reason.NONE and why is Reason.NONE:
             why = wanted
-            await self._began_to_end(why)
+            self._began_to_end(why)
         elif wanted is Reason.OPERATOR and why is not Reason.OPERATOR:
             # It is being ended already; but now it must not be resumed.
             why = Reason.OPERATOR
@@ -346,12 +347,12 @@ class Supervisor:
             running.take_step(step)
         return why, climb
 
-    async def _began_to_end(self, why: Reason) -> None:
+    def _began_to_end(self, why: Reason) -> None:
         self._history.note("ending", why=why, progress=self._look.progress.value)
         self._manager.say("STOPPING=1" if why is Reason.OPERATOR else f"STATUS=ending: {why}")
         self._tell(f"The attempt is being ended ({why}). {self._where()}")
         if why in {Reason.STALL, Reason.HEARTBEAT, Reason.HEALTH}:
-            await self._call_hook(Event.STALL, why)
+            self._call_meanwhile(Event.STALL, why)
 
     def _wanted(self, now_s: float) -> Reason:
         """Say why the attempt has to end now, if it has to."""
@@ -629,6 +630,7 @@ class Supervisor:
         }
         if found.state in hooks:
             await self._call_hook(hooks[found.state], found.why)
+        await asyncio.gather(*self._calling)
         self._tell(f"{found.state.capitalize()}: {found.why}. {self._where()}")
         if found.state not in {State.DONE, State.STOPPED, State.PAUSED} and self._kept.attempt:
             log = log_path(self._settings.folder, self._kept.attempt)
@@ -688,6 +690,12 @@ class Supervisor:
         progress, target = self._look.progress.value, self._subject.target
         at = "nothing yet" if progress is None else str(progress)
         return f"Progress {at} of {'?' if target is None else target}."
+
+    def _call_meanwhile(self, event: Event, why: str) -> None:
+        """Call a hook beside the run, which is watched all the while."""
+        calling = asyncio.create_task(self._call_hook(event, why))
+        self._calling.add(calling)
+        calling.add_done_callback(self._calling.discard)
 
     async def _call_hook(self, event: Event, why: str) -> None:
         command = self._settings.hooks.get(event)

@@ -6,14 +6,16 @@ A plant changes the code of the process that it is called in, which is a fork.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from tests.crash.whole.putting import put
 
-from perdure.inference import charges, journaled
+from perdure.inference import charges, effects, journaled
+from perdure.inference.effects import UNKNOWN, Remembered
 from perdure.inference.journaled import JournaledHost
 from perdure.records.events import Batch, Head
+from perdure.records.journal import JournaledCall
 from perdure.records.registry import LogHead
 from perdure.runner import governor, reconcile, session
 from perdure.runner.world_run import WorldRun
@@ -197,6 +199,19 @@ def forced_halfway() -> None:
     put(reconcile, "forced_epoch", lambda log: -1)
 
 
+def acts_again() -> None:
+    """Do once more outside what was cut."""
+    real = effects.remembered
+
+    def again(calls: Sequence[JournaledCall], request: str) -> Remembered:
+        found = real(calls, request)
+        if found.answer is UNKNOWN:
+            return Remembered(next_attempt=1 + max(call.intent.attempt for call in calls))
+        return found
+
+    put(journaled, "remembered", again)
+
+
 def careless(where: str, level: str) -> Callable[[], None]:
     """Sync less than everything, of the files whose paths have this in them."""
 
@@ -248,6 +263,7 @@ KILLS: dict[str, Plant] = {
     "not discarded": Plant(not_discarded),
     "discarded again": Plant(discarded_again, twice=True),
     "last loss only": Plant(last_loss_only, twice=True),
+    "acts again": Plant(acts_again, "tools outside"),
     "forced halfway": Plant(forced_halfway, "forced", act=1),
 }
 

@@ -278,7 +278,7 @@ class _Watched:
             HarnessReported(
                 run=self._plan.run,
                 t=self._scribe.now(),
-                kind=one.kind,
+                what=one.kind,
                 text=one.text,
                 detail=one.detail,
             )

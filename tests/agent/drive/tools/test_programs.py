@@ -148,7 +148,7 @@ class Room:
     @property
     def reports(self) -> list[Report]:
         return [
-            Report(kind=line.kind, text=line.text, detail=line.detail)
+            Report(kind=line.what, text=line.text, detail=line.detail)
             for line in self.simulation.ledger.lines
             if isinstance(line, HarnessReported)
         ]
@@ -747,3 +747,23 @@ def test_an_agent_of_the_protocols_own_library_is_driven(room: Room) -> None:
     assert room.reports == [*turn, *said, *turn]
     assert room.answer == "no: a number"
     assert (end.cause, end.turns) == (EndCause.CANCEL, 1)
+
+
+def test_others_have_their_turn_between_messages_that_are_there_already(room: Room) -> None:
+    """A program that said much is not heard out while everybody else waits."""
+
+    async def go() -> None:
+        process = room.process("hear(); raw(b'{}\\n' * 9000); open('ready', 'w').close(); hear()")
+        try:
+            await process.open()
+            await process.send({})
+            await room.until("ready")
+            await process.receive()
+            turns: list[int] = []
+            asyncio.get_running_loop().call_soon(turns.append, 1)
+            await process.receive()
+            assert turns
+        finally:
+            await process.kill()
+
+    asyncio.run(go())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from perdure.agent.drive.tools.process import Process
@@ -67,9 +67,8 @@ async def pipe_transport(process: Process, on_end: Callable[[], None]) -> AsyncI
             yield received, from_client
         finally:
             reading.close()
-            # Closed at once: what nobody reads must not outlive the pipe on the loop.
-            if not writing.is_closing():
-                writing.abort()
+            with suppress(OSError):
+                writer.close()
             group.cancel_scope.cancel()
             received.close()
             from_client.close()

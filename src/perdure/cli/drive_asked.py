@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from perdure.agent.drive.tools.command import NoSandboxError
+from perdure.agent.drive.tools.environment import secrets_in
 from perdure.agent.drive.tools.history import require_git
 from perdure.agent.drive.tools.warden import missing
 from perdure.base.errors import PerdureError, UsageError
@@ -102,6 +104,7 @@ def asked_of(wishes: Wishes) -> Asked:
     rules = _rules(wishes, wrong)
     servers = _servers(wishes, wrong)
     _look_at_tools(wishes, servers, wrong)
+    _look_for_keys({"The task": wishes.task, "The goal": wishes.goal, **rules, **servers}, wrong)
     money = wrong.tried(lambda: _money(wishes, model)) if wishes.budget else None
     wrong.told()
     return Asked(
@@ -220,6 +223,17 @@ def _look_at_tools(wishes: Wishes, servers: dict[str, str], wrong: _Wrong) -> No
         wrong.tried(_require_sandbox)
     if not wishes.read_only:
         wrong.tried(require_git)
+
+
+def _look_for_keys(texts: dict[str, str], wrong: _Wrong) -> None:
+    """Refuse the value of a secret variable in what is asked, all of which is stored."""
+    keys = secrets_in(os.environ)
+    for name, text in texts.items():
+        if any(key in text for key in keys):
+            wrong.add(
+                f"{name} holds a key of this environment, and would be stored with it.",
+                remedy="Leave it out: what needs one is told the name of a variable.",
+            )
 
 
 def _require_sandbox() -> None:

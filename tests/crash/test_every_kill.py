@@ -1,8 +1,8 @@
 """P1, P3, P4 at every instant: a run killed before any change it makes, or twice, ends the same.
 
 Twenty-three shapes of runs, each killed at every crash point and at every boundary between its
-stores and the disk; resumes are killed too. What each run promised and asked is kept outside of it, and
-its end is held against that.
+stores and the disk; resumes are killed too. What each run promised and asked is kept outside of it,
+and its end is held against that.
 """
 
 from __future__ import annotations

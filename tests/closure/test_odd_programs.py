@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import pytest
 from tests.closure.conftest import write
+from tests.support.sizes import some
 
 from perdure.closure.check import Standing, check
 from perdure.closure.program import Program, closure_of
@@ -239,7 +240,7 @@ def run(folder: Path, odd: Odd) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("name", ODD)
+@pytest.mark.parametrize("name", some(ODD, 2))
 def test_what_a_program_loads_is_never_safe(name, tmp_path):
     """Every file of its own that the program loads is frozen or unknown; what it cannot is safe."""
     odd = ODD[name]

@@ -29,7 +29,6 @@ class Part(StrEnum):
     FILES = "files"
     TRANSPORT = "transport"
     DISTRIBUTIONS = "distributions"
-    UNKNOWN = "unknown"
 
 
 class Difference(Record):

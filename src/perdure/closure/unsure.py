@@ -59,7 +59,7 @@ def moved(then: dict[str, Code], walked: Walked, now: dict[str, Code]) -> Iterat
         if old is not None and new is not None and is_same(old, new, docstrings=True):
             continue
         yield Difference(
-            part=Part.UNKNOWN,
+            part=Part.PLUGINS,
             name=name,
             old=code_hash(old, docstrings=True) if old else "",
             new=code_hash(new, docstrings=True) if new else "",

@@ -25,9 +25,22 @@ def unsure(walked: Walked) -> dict[str, Code]:
     for module in modules:
         file = identity(module)
         if file not in seen and doubts.about([module]):
-            found[module.name] = code_of(module)
+            found[_name(module, walked)] = code_of(module)
         seen.add(file)
     return dict(sorted(found.items()))
+
+
+def _name(module: Module, walked: Walked) -> str:
+    """Give the shortest end of a module's name that leads to it too, from another folder."""
+    parts = module.name.split(".")
+    ends = (".".join(parts[place:]) for place in range(len(parts) - 1, 0, -1))
+    same = (end for end in ends if _leads(end, module, walked))
+    return next(same, module.name)
+
+
+def _leads(name: str, module: Module, walked: Walked) -> bool:
+    found = walked.places.find(name)
+    return found is not None and identity(found) == identity(module)
 
 
 def code_of(module: Module) -> Code:

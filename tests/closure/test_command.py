@@ -167,3 +167,42 @@ def test_a_declaration_must_say_of_what(closure):
     said = closure("list", "run.py", "--registry", "=nothing")
     assert said.status == 2
     assert "--registry module=name,name" in said.err
+
+
+def test_verify_tells_of_what_nobody_can_say(closure, tmp_path):
+    """Of what `check` calls unknown, an edit, a new file and a lost one are named, with 3."""
+    go = "import importlib, state\n\ndef go(n):\n    importlib.import_module(f'worlds.{n}')\n"
+    write(tmp_path, {"src/loop.py": go, "src/worlds/town.py": "A = 1\n"})
+    write(tmp_path, {"src/worlds/__init__.py": "", "src/worlds/gone.py": "", "src/apart.py": ""})
+    saved = tmp_path / "closure.json"
+    saved.write_text(closure("list", "run.py", "--src", "src", "--json").out)
+    assert closure("check", "run.py", "worlds.town", "--src", "src").status == 3
+    assert closure("check", "run.py", "apart", "--src", "src").status == 0
+    write(tmp_path, {"src/worlds/town.py": "A = 1  # one\n", "src/apart.py": "B = 2\n"})
+    same = closure("verify", str(saved))
+    assert (same.status, same.out.strip()) == (0, "Nothing moved.")
+    write(tmp_path, {"src/worlds/town.py": "A = 2\n", "src/worlds/late.py": ""})
+    (tmp_path / "src/worlds/gone.py").unlink()
+    said = closure("verify", str(saved))
+    assert said.status == 3
+    assert "worlds.town: moved, and it is unknown whether the program reaches it" in said.out
+    assert "+A = 2" in said.out
+    assert "worlds.late: is new" in said.out
+    assert "worlds.gone: is gone" in said.out
+    told = json.loads(closure("verify", str(saved), "--json").out)
+    assert [one["name"] for one in told["unknown"]] == ["worlds.gone", "worlds.late", "worlds.town"]
+    assert told["refusing"] == []
+    write(tmp_path, {"src/state.py": "import worlds.town\n"})
+    both = closure("verify", str(saved))
+    assert both.status == 78
+    assert both.out.count("\nworlds.town: ") + both.out.startswith("worlds.town: ") == 1
+
+
+def test_a_closure_of_an_older_format_is_saved_again(closure, tmp_path):
+    """One that does not hold what is unknown is refused, not called the same."""
+    saved = tmp_path / "closure.json"
+    told = json.loads(closure("list", "run.py", "--src", "src", "--json").out)
+    saved.write_text(json.dumps(told | {"format": 1}))
+    said = closure("verify", str(saved))
+    assert said.status == 2
+    assert "Save it again" in said.err

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from perdure.closure.program import Program
 
 # What `check` ends with beside 0: it answers a question, and each answer has its own status.
+# `verify` ends with the second too, where only what is unknown moved.
 FROZEN = 1
 UNKNOWN = 3
 
@@ -95,7 +96,9 @@ Compare the code as it is now with that of a run, or with a closure that was sav
 Everything that moved is named. Of a run: the engine, the study's own code and data
 files, Python, and what its processes really loaded; the study's text is compared by
 `perdure resume`. Comments and layout move nothing. What moved is shown as a diff,
-and the exit code is 78. Another version of a library is a warning.
+and the exit code is 78. Another version of a library is a warning. Of a saved
+closure, what `perdure closure check` calls unknown is compared as well: if nothing
+else moved, the exit code is 3.
 
 \b
 Example:
@@ -262,10 +265,12 @@ def verify(saved: Saved, *, study: MovedStudy = None, json: Json = False) -> int
 
     found = _moved_of_run(saved, study) if saved.is_dir() else _moved_of_saved(saved, study)
     if json:
-        write_json({"refusing": found.refusing, "warning": found.warning})
+        write_json({"refusing": found.refusing, "warning": found.warning, "unknown": found.unknown})
     else:
         show(*difference_parts(found))
-    return EXIT_MOVED if found.refusing else EXIT_DONE
+    if found.refusing:
+        return EXIT_MOVED
+    return UNKNOWN if found.unknown else EXIT_DONE
 
 
 def _moved_of_run(folder: Path, study: Path | None) -> Differences:

@@ -91,6 +91,10 @@ def difference_parts(found: Differences) -> Iterator[Block]:
         yield from _difference(difference, "moved")
     for difference in found.warning:
         yield from _difference(difference, "moved, which is only a warning")
+    for difference in found.unknown:
+        yield from _difference(
+            difference, "moved, and it is unknown whether the program reaches it"
+        )
 
 
 def _difference(found: Difference, what: str) -> Iterator[Block]:

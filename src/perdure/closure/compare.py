@@ -47,15 +47,19 @@ class Difference(Record):
 
 
 class Differences(Record):
-    """All that moved: what refuses a resume, and what is only warned of."""
+    """All that moved: what refuses a resume, what is only warned of, and what nobody can tell of.
+
+    `unknown` are modules of which nobody can say whether the program reaches them.
+    """
 
     refusing: tuple[Difference, ...] = ()
     warning: tuple[Difference, ...] = ()
+    unknown: tuple[Difference, ...] = ()
 
     @property
     def is_same(self) -> bool:
         """Say whether nothing moved at all."""
-        return not self.refusing and not self.warning
+        return not (self.refusing or self.warning or self.unknown)
 
 
 def compare(then: Fingerprint, now: Fingerprint) -> Differences:

@@ -71,9 +71,6 @@ _WORDS = (
     "unsafe_load",
     "fileConfig",
     "unittest",
-    "cProfile",
-    "import code",
-    "from code",
 )
 # These are parts of many others, and so are looked for as whole words.
 # Whoever asks a namespace for one of these by its name has something in mind.
@@ -81,13 +78,24 @@ _LOOKED_UP = frozenset({"__import__", "__builtins__", "builtins", "importlib"})
 _BY_ATTRIBUTE = frozenset({"getattr", "setattr"})
 _ANOTHER = "another Python program is started"
 _SHORT_WORDS = ("exec", "eval", "sys", "imp", "dill")
+# Modules that execute strings have names like any other word's, and are looked for as imported.
+_EXECUTORS = re.compile(
+    r"\b(?:import|from)\b(?:[^\n\\]|\\\r?\n)*"
+    r"\b(?:bdb|cProfile|code|doctest|pdb|profile|timeit|trace)\b"
+)
 _SHORT = re.compile(rf"\b(?:{'|'.join(_SHORT_WORDS)})\b")
 _NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*(:[^\W\d]\w*(\.[^\W\d]\w*)*)?\Z")
-_QUOTED = re.compile(r"[\"']([^\W\d]\w*)(?=[\"'.:])")
 _FILE = re.compile(r"([\w./-]*\w)\.py\b")
 # A command that starts Python on a file, or on code that it is given.
 _PYTHON = re.compile(r"(?:^|/)python[\d.]*(?:\.exe)?\Z")
 _PYTHON_RUNS = re.compile(r"(?:^|[\s/;&|])python[\d.]*\s+(?:-\w+\s+)*(?:-c\s|[\w./-]+\.py\b)")
+# Code in a string: the names that its statements import, or a call that may import anything.
+_DOTTED = r"[^\W\d][\w.]*"
+_IMPORTED = re.compile(
+    rf"(?:\bfrom\s+([\w.]+)\s+)?\bimport\b[\s(]*"
+    rf"({_DOTTED}(?:\s+as\s+\w+)?(?:\s*,\s*{_DOTTED}(?:\s+as\s+\w+)?)*)"
+)
+_IMPORTS_ANY = re.compile(r"__import__|\bimport_module\s*\(|\bimport[\s(]*\*")
 _COMMAND = re.compile(r"(?:^|\s)-m\s+([^\W\d][\w.]*\w|[^\W\d])")
 
 
@@ -107,6 +115,8 @@ def is_suspect(text: str) -> bool:
         return True
     if any(word in text for word in _SHORT_WORDS) and _SHORT.search(text) is not None:
         return True
+    if "import *" in text or _EXECUTORS.search(text) is not None:
+        return True
     return "python" in text and _PYTHON_RUNS.search(text) is not None
 
 
@@ -120,12 +130,6 @@ def calls(tree: ast.Module, module: str, package: str, lookup: Lookup) -> Dynami
     return found
 
 
-def may_mention(text: str, tops: frozenset[str], beside: frozenset[str]) -> bool:
-    """Say whether a module's text may hold a string that names a module."""
-    words = set(_QUOTED.findall(text))
-    return not words.isdisjoint(tops | beside) or "-m" in text or ".py" in text
-
-
 def mentions(
     tree: ast.Module, tops: frozenset[str], package: str = "", beside: frozenset[str] = frozenset()
 ) -> Iterator[Mention]:
@@ -133,7 +137,7 @@ def mentions(
 
     They may also name one of `beside`, which are in the module's own `package`, or be the path of a
     file. Annotations are left out, and bare constants: no string there is imported from. A command
-    line may hold such a name after `-m`.
+    line may hold such a name after `-m`, and code in its imports.
     """
     passed = _not_named(tree)
     for node in ast.walk(tree):
@@ -177,10 +181,22 @@ def _names_in(text: str, *, words: bool) -> Iterator[str]:
         yield text
         return
     yield from _COMMAND.findall(text)
+    if "import" in text:
+        yield from _imported_in(text)
     for path in _FILE.findall(text):
         parts = [part for part in path.split("/") if part not in {"", ".", ".."}]
         # Whatever folder the path begins in, its end is the module's name.
         yield from (".".join(parts[place:]) for place in range(len(parts)))
+
+
+def _imported_in(text: str) -> Iterator[str]:
+    """Find what the import statements in a string of code name."""
+    for owner, listed in _IMPORTED.findall(text):
+        # From where a relative name counts depends on who executes it.
+        package = owner.strip(".")
+        for part in listed.split(","):
+            name = part.split()[0].rstrip(".")
+            yield f"{package}.{name}" if package else name
 
 
 class _Finder:
@@ -207,6 +223,10 @@ class _Finder:
         text = node.value if isinstance(node.value, str) and not is_bare else ""
         if _PYTHON_RUNS.search(text):
             self._unknown(node.lineno, _ANOTHER, ANYTHING)
+        elif _IMPORTS_ANY.search(text) and text not in _LOOKED_UP:
+            self._unknown(
+                node.lineno, "a string holds code, and what that imports is not told", ANYTHING
+            )
         elif text in _LOOKED_UP:
             self._unknown(node.lineno, f"{text!r} is looked up by name", ANYTHING)
 

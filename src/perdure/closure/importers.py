@@ -65,12 +65,26 @@ UNSAID = {
     "django.core.management.execute_from_command_line": "settings name what is imported",
     "IPython.embed": "code made at run time is executed",
     "IPython.start_ipython": "code made at run time is executed",
-    "cProfile.run": "code made at run time is executed",
-    "cProfile.runctx": "code made at run time is executed",
-    "code.interact": "code made at run time is executed",
-    "code.InteractiveConsole": "code made at run time is executed",
-    "code.InteractiveInterpreter": "code made at run time is executed",
     "site.addsitedir": "a folder is added to where modules are found",
+}
+# They are given code as a string, or find it in strings, and execute it.
+_EXECUTING = {
+    "bdb": ("Bdb", "Tdb"),
+    "cProfile": ("Profile", "run", "runctx"),
+    "code": ("InteractiveConsole", "InteractiveInterpreter", "interact"),
+    "doctest": (
+        *("DebugRunner", "DocFileSuite", "DocTestRunner", "DocTestSuite"),
+        *("debug", "debug_script", "debug_src", "run_docstring_examples", "testfile", "testmod"),
+    ),
+    "pdb": ("Pdb", "run", "runctx", "runeval"),
+    "profile": ("Profile", "run", "runctx"),
+    "timeit": ("Timer", "main", "repeat", "timeit"),
+    "trace": ("Trace", "main"),
+}
+UNSAID |= {
+    f"{module}.{name}": "code made at run time is executed"
+    for module, names in _EXECUTING.items()
+    for name in names
 }
 # Whatever a function of this name belongs to, it imports.
 IMPORTERS = frozenset({"import_module", "import_string", "import_object", "import_from_string"})

@@ -81,8 +81,7 @@ class Library:
         mentions: tuple[Mention, ...] = ()
         if self._mentioned:
             beside = self._places.beside(package)
-            if dynamic.may_mention(source.text, self._mentioned, beside):
-                mentions = tuple(dynamic.mentions(source.tree, self._mentioned, package, beside))
+            mentions = tuple(dynamic.mentions(source.tree, self._mentioned, package, beside))
         exports, is_open = exports_of(source.tree) if "__all__" in source.text else (None, False)
         return Facts(
             imports=tuple(imports),

@@ -15,20 +15,25 @@ from perdure.closure.installed import Installed
 from perdure.closure.places import Kind
 from perdure.closure.program import Program, Walked, closure_of
 from perdure.closure.source import hash_file
-from perdure.records.fingerprint import Fingerprint
+from perdure.closure.unsure import moved, unsure
+from perdure.records.fingerprint import Code, Fingerprint
 from perdure.records.record import Record
 
-FORMAT = 1
+FORMAT = 2
 _BYTES_MAX = 256 * 1024 * 1024
 
 
 class Listing(Record):
-    """A program, what it reaches, and the code of that. Every module counts as a plug-in does."""
+    """A program, what it reaches, and the code of that. Every module counts as a plug-in does.
+
+    `unsure` is the code of what it may reach as well, in its own folders, and nobody can say.
+    """
 
     format: int
     program: Program
     closure: Closure
     fingerprint: Fingerprint
+    unsure: dict[str, Code] = {}  # noqa: RUF012 - a record copies its defaults
 
 
 def listing_of(walked: Walked) -> Listing:
@@ -62,6 +67,7 @@ def listing_of(walked: Walked) -> Listing:
                 for found in walked.closure.unknown
             ),
         ),
+        unsure=unsure(walked),
     )
 
 
@@ -88,7 +94,8 @@ def read_listing(path: Path) -> Listing:
         raise UsageError("This is no saved closure.", where=str(path), remedy=remedy) from error
     if found.format != FORMAT:
         wrong = f"This closure was saved in format {found.format}; {FORMAT} is known here."
-        raise UsageError(wrong, where=str(path), remedy=remedy)
+        again = "Save it again with `perdure closure list ... --json`."
+        raise UsageError(wrong, where=str(path), remedy=again)
     return found
 
 
@@ -100,5 +107,9 @@ def verify(saved: Listing, *, installed: Installed | None = None) -> Differences
         SourceError: its entry, or a data file, cannot be read.
 
     """
-    now = listing_of(closure_of(saved.program, installed=installed))
-    return compare(saved.fingerprint, now.fingerprint)
+    walked = closure_of(saved.program, installed=installed)
+    now = listing_of(walked)
+    found = compare(saved.fingerprint, now.fingerprint)
+    named = {one.name for one in found.refusing}
+    unknown = [one for one in moved(saved.unsure, walked, now.unsure) if one.name not in named]
+    return msgspec.structs.replace(found, unknown=tuple(unknown))

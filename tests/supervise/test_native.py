@@ -59,6 +59,17 @@ def test_a_study_is_stopped_continued_and_accepted(study: Path, tmp_path: Path, 
             assert execute([*words[:4], *QUICK, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["state"] == "done"
+    # Neither a key nor the provider is needed to say so again.
+    assert execute([*words[:4], *QUICK]) == 0
+    assert "already done" in capsys.readouterr().err
+    assert execute([*words[:4], *QUICK, "--", "--n", "1"]) == 78
+    assert "population" in capsys.readouterr().err
+    whole = study.read_text()
+    study.write_text(whole.replace("seeds: [", "seeds: [77, "))
+    assert study.read_text() != whole
+    assert execute([*words[:4], *QUICK]) == 78
+    study.write_text(whole)
+    assert execute([*words[:4], *QUICK]) == 0
     history = (out / "supervise" / "history.jsonl").read_text().splitlines()
     verbs = [json.loads(line).get("verb") for line in history]
     assert [verb for verb in verbs if verb] == ["start", "resume"]

@@ -334,7 +334,10 @@ def supervise(
 
     if not json:
         write_error(f"perdure: the supervisor's files are in {settings.folder}")
-    found = keep_alive(make, settings, tell=lambda text: write_error(f"perdure: {text}"))
+    from perdure.supervise.held import signals_held  # noqa: PLC0415 - heavy
+
+    with signals_held():
+        found = keep_alive(make, settings, tell=lambda text: write_error(f"perdure: {text}"))
     if json:
         _tell(found, settings)
     return found.code

@@ -128,7 +128,7 @@ class Native:
             words = ("run", self._study, "--out", folder, *self._start_words)
         return Command(words=(*PROGRAM, *words), text=" ".join(("perdure", *words)))
 
-    def asked_again(self) -> Command | None:
+    def asked_again(self) -> Command:
         """Give the command that compares a finished run with its study, and leaves it alone."""
         return self.command(resume=not self._start_words)
 

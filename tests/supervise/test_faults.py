@@ -13,11 +13,14 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.supervise.tool import HERE, PYTHON, Tool, until
 
+from perdure.cli.entry import execute
 from perdure.supervise import processes
+from perdure.supervise.running import left_alone
 
 
 def test_the_runner_is_thirty_lines_and_knows_nothing_of_us():
@@ -224,6 +227,45 @@ def test_a_stop_file_is_a_stop(tool: Tool):
     assert tool.run().status == 0
 
 
+def test_a_stop_in_the_first_instants_is_heard(tool: Tool):
+    """Whatever it is doing then, it ends as one that was asked to stop; nothing is begun."""
+    with tool.begun({"1 born": "hang"}) as supervisor:
+        held = f"/proc/{supervisor.pid}/status"
+        until(lambda: "SigBlk:\t0000000000000000" not in Path(held).read_text())
+        supervisor.terminate()
+        assert supervisor.wait(60) == 75
+    assert tool.left() == []
+
+
+def test_what_says_nothing_to_a_supervisor_does_not_end_it(tool: Tool):
+    """USR1 and USR2 are heard and mean nothing; QUIT is a stop."""
+    with tool.begun({"1 logged:1": "hang"}) as supervisor:
+        until(lambda: tool.home.exists() and run_of(tool))
+        supervisor.send_signal(signal.SIGUSR1)
+        supervisor.send_signal(signal.SIGUSR2)
+        before = tool.standing()["written_s"]
+        until(lambda: tool.standing()["written_s"] > before)
+        assert supervisor.poll() is None
+        supervisor.send_signal(signal.SIGQUIT)
+        assert supervisor.wait(60) == 75
+
+
+def test_a_run_whose_supervisor_was_killed_is_shown_and_stopped(tool: Tool, capsys: Any):
+    """It is told from one that nobody works on, and `perdure stop` reaches it."""
+    with tool.begun({"1 logged:1": "hang"}) as supervisor:
+        run = until(lambda: tool.home.exists() and run_of(tool))
+        supervisor.kill()
+        supervisor.wait(60)
+        assert execute(["status", str(tool.home)]) == 0
+        assert f"the run lives on (process {run})" in " ".join(capsys.readouterr().out.split())
+        assert execute(["stop", str(tool.home)]) == 0
+        assert "asked to stop (SIGINT)" in capsys.readouterr().out
+        until(lambda: left_alone(tool.home) is None)
+    assert execute(["stop", str(tool.home)]) == 0
+    assert "nothing to stop" in capsys.readouterr().out
+    assert tool.run().status == 75
+
+
 # -- runs that do not end -----------------------------------------------------------------------
 
 
@@ -322,9 +364,34 @@ def test_a_predicate_that_does_not_work_ends_all_with_4(
     assert tool.verbs() == (["start"] if which == "artifact" else [])
 
 
-def test_a_predicate_that_never_has_anything_is_not_broken(tool: Tool):
-    """Nothing, before the first unit, is *not yet*; if it never comes the artifact is to blame."""
-    ended = tool.run(artifact="false", patience="1")
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"artifact": "false"}, "the predicate 'artifact' does not work: It printed no number"),
+        ({"store_head": "false", "artifact_head": "echo 3"}, "'false' gave no head"),
+    ],
+)
+def test_a_predicate_that_never_answers_is_broken_once_the_run_is_over(
+    tool: Tool, options: dict[str, str], told: str
+):
+    """Nothing, before the first unit, is *not yet*; of a run that is over it is no answer."""
+    ended = tool.run(**options)
+    assert ended.status == 4
+    assert told in ended.err
+    assert ".." not in tool.standing()["why"]
+    assert tool.verbs() == ["start"]
+
+
+def test_a_progress_that_never_counts_is_told(tool: Tool):
+    """The artifact decides; but nobody is left to think that progress was watched."""
+    ended = tool.run(progress="false")
+    assert ended.status == 0
+    assert "--progress does not count: It printed no number" in ended.err
+
+
+def test_an_artifact_that_never_comes_is_to_blame_itself(tool: Tool):
+    """A file that is not there is no fault of who looks for it."""
+    ended = tool.run(artifact=f"grep -c day {tool.out}/other.jsonl", patience="1")
     assert ended.status == 5
     assert "the artifact holds 0 of 4" in ended.err
     assert "look for the right words" not in ended.err

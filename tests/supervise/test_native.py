@@ -59,6 +59,11 @@ def test_a_study_is_stopped_continued_and_accepted(study: Path, tmp_path: Path, 
             assert execute([*words[:4], *QUICK, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["state"] == "done"
+    # Neither a key nor the provider is needed to say so again.
+    assert execute([*words[:4], *QUICK]) == 0
+    assert "already done" in capsys.readouterr().err
+    assert execute([*words[:4], *QUICK, "--", "--n", "1"]) == 78
+    assert "population" in capsys.readouterr().err
     history = (out / "supervise" / "history.jsonl").read_text().splitlines()
     verbs = [json.loads(line).get("verb") for line in history]
     assert [verb for verb in verbs if verb] == ["start", "resume"]
@@ -185,6 +190,14 @@ def test_what_was_lost_is_no_progress(tmp_path: Path):
         subject, _ = native(tmp_path, status=told(lost, kept))
         steps.append(asyncio.run(subject.standing()).steps.value)
     assert steps == [25, 25, 26]
+
+
+def test_an_accepted_run_is_compared_with_what_is_asked_now(tmp_path: Path):
+    """With words for the run by the run itself, else by its resume: both leave it alone."""
+    bare, _ = native(tmp_path)
+    asked = Native("study.yaml", tmp_path, Answers(), start_words=("--n", "60"))
+    assert bare.asked_again().text == f"perdure resume {tmp_path} --study study.yaml"
+    assert asked.asked_again().text == f"perdure run study.yaml --out {tmp_path} --n 60"
 
 
 def test_a_command_that_says_nothing_is_a_broken_predicate(tmp_path: Path):

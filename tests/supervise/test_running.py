@@ -92,3 +92,22 @@ def test_what_cannot_be_started_says_so(tmp_path: Path):
         "no-such-program-at-all: there is no such command",
     )
     assert asyncio.run(live(str(tmp_path)))[0] == End(status=126)
+
+
+def test_nothing_escapes_that_forgets_who_it_belongs_to(tmp_path: Path):
+    """No environment, no session, no parent: it is the keeper's, and ends with the run."""
+    script = f"env -i setsid sh -c '(setsid sleep 600 & echo $! >> {tmp_path}/left)' &"
+
+    async def attempt(number: int) -> None:
+        kept = attempts(tmp_path)
+        command = Command(words=("sh", "-c", script), text="sh")
+        running = await kept.begin(number, command, {})
+        while not running.has_ended():
+            await SystemClock().sleep(0.02)
+        await kept.end_of(number)
+
+    for number in range(1, 4):
+        asyncio.run(attempt(number))
+    left = tmp_path / "left"
+    pids = [int(line) for line in left.read_text().split()] if left.exists() else []
+    assert not any(processes.lives(processes.identified(pid)) for pid in pids)

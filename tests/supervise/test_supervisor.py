@@ -88,6 +88,9 @@ class Runner:
     def command(self, *, resume: bool) -> Command:
         return Command(words=("run",), text="resume" if resume else "start")
 
+    def asked_again(self) -> Command | None:
+        return None
+
     async def look(self) -> Look:
         return Look(progress=Answer(value=self.units))
 

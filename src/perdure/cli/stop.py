@@ -26,6 +26,9 @@ Example:
 """
 
 
+_ALONE = "Its supervisor is gone, and the run went on alone. It was asked to stop (SIGINT)"
+
+
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command("stop", help=HELP, cls=PlainCommand)(stop)
@@ -46,13 +49,16 @@ def stop(folder: RunFolder, *, json: Json = False) -> int:
     from perdure.trace.stop_request import ask_to_stop  # noqa: PLC0415 - heavy
 
     is_drive = holds_drive(folder)
-    asked = _ask_the_supervisor(folder)
-    if is_drive or (folder / "run.db").exists() or folder_of(folder) is None:
+    asked = is_supervised = _ask_the_supervisor(folder)
+    is_ours = is_drive or (folder / "run.db").exists()
+    if is_ours or folder_of(folder) is None:
         if not is_drive:
             require_run(folder)
         if is_held(folder):
             ask_to_stop(folder)
             asked = True
+    elif not is_supervised:
+        asked = _ask_what_was_left_alone(folder)
     if json:
         write_json({"asked": asked})
     elif not asked:
@@ -60,6 +66,9 @@ def stop(folder: RunFolder, *, json: Json = False) -> int:
         write_out(f"Nobody works on this {what}; there is nothing to stop.\n")
     elif is_drive:
         write_out("The drive was asked to stop. It ends at its next safe point.\n")
+    elif not is_ours:
+        whom = "The supervisor was asked to end. It stops its run" if is_supervised else _ALONE
+        write_out(f"{whom}.\n")
     else:
         write_out("The run was asked to stop. It finishes its open ticks first.\n")
     return EXIT_DONE
@@ -78,4 +87,18 @@ def _ask_the_supervisor(folder: Path) -> bool:
         raise StorageError(
             f"The request cannot be written ({error.strerror or error}).", where=str(place)
         ) from error
+    return True
+
+
+def _ask_what_was_left_alone(folder: Path) -> bool:
+    """Interrupt a run whose supervisor is gone; say whether there is one."""
+    from perdure.supervise.book import folder_of  # noqa: PLC0415 - heavy
+    from perdure.supervise.escalation import Step  # noqa: PLC0415 - heavy
+    from perdure.supervise.running import left_alone  # noqa: PLC0415 - heavy
+
+    place = folder_of(folder)
+    attempt = left_alone(place) if place is not None else None
+    if attempt is None:
+        return False
+    attempt.take_step(Step.INT)
     return True

@@ -38,7 +38,9 @@ Exit codes:
   4   a predicate does not work
   5   it came to its end, and the artifact cannot be accepted
   73  another supervisor looks after this run
-  else the run's own
+  74  the supervisor's files or processes fail, or the run that is there is damaged
+  78  a study, or the words for it, moved since the run was accepted
+  else the run's own, or that of --guard
 
 \b
 Example:
@@ -334,7 +336,10 @@ def supervise(
 
     if not json:
         write_error(f"perdure: the supervisor's files are in {settings.folder}")
-    found = keep_alive(make, settings, tell=lambda text: write_error(f"perdure: {text}"))
+    from perdure.supervise.held import signals_held  # noqa: PLC0415 - heavy
+
+    with signals_held():
+        found = keep_alive(make, settings, tell=lambda text: write_error(f"perdure: {text}"))
     if json:
         _tell(found, settings)
     return found.code

@@ -12,7 +12,8 @@ from perdure.cli.figures import count, duration, plural
 from perdure.cli.tables import paragraph
 from perdure.records.record import Record
 from perdure.supervise.book import folder_of, is_supervised, standing_in
-from perdure.supervise.stored import Standing
+from perdure.supervise.running import left_alone
+from perdure.supervise.stored import Process, Standing
 from perdure.supervise.verdict import ENDED, State
 
 if TYPE_CHECKING:
@@ -22,11 +23,15 @@ _WORDS_MAX = 400
 
 
 class Seen(Record):
-    """A supervisor's folder, whether one is at work there, and how it stands, or last stood."""
+    """A supervisor's folder: whether one is at work there, how it stands or stood, and its run.
+
+    `run` is the process of the run if it lives, with a supervisor or without one.
+    """
 
     folder: str
     at_work: bool
     standing: Standing
+    run: Process | None = None
 
 
 def seen_in(folder: Path) -> Seen | None:
@@ -40,7 +45,13 @@ def seen_in(folder: Path) -> Seen | None:
     standing = standing_in(place) if place is not None else None
     if place is None or standing is None:
         return None
-    return Seen(folder=str(place), at_work=is_supervised(place), standing=standing)
+    living = left_alone(place)
+    return Seen(
+        folder=str(place),
+        at_work=is_supervised(place),
+        standing=standing,
+        run=living.run() if living is not None else None,
+    )
 
 
 def supervisor_parts(seen: Seen, folder: str) -> Iterator[Block]:
@@ -81,7 +92,10 @@ def state_text(seen: Seen) -> str:
     attempt = f"attempt {found.kept.attempt}" if found.kept.attempt else "no attempt yet"
     if seen.at_work or found.state in ENDED:
         return f"supervisor {found.state}, {attempt}, since {_when(found.since_s)}"
-    return f"its supervisor is gone (it was {found.state}), {attempt}; supervise it again"
+    gone = f"its supervisor is gone (it was {found.state}), {attempt}"
+    if seen.run is not None:
+        return f"{gone}; the run lives on (process {seen.run.pid}): supervise it again, or stop it"
+    return f"{gone}; supervise it again"
 
 
 def _where(found: Standing) -> str:

@@ -13,13 +13,14 @@ class Artifact(Record):
     """What was read of an artifact: its units, what is wrong with it, and what proves it later.
 
     `problems` say that it is torn or stale; `is_damaged` that no further attempt would mend them.
-    `proof` names hashes and heads; a receipt keeps them.
+    `proof` names hashes and heads; a receipt keeps them. `fault` says which head gave no answer.
     """
 
     units: Answer = Answer()
     problems: tuple[str, ...] = ()
     proof: dict[str, str] = field(default_factory=dict)
     is_damaged: bool = False
+    fault: str = ""
 
 
 class Receipt(Record):

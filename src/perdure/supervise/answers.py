@@ -33,11 +33,16 @@ class Ran(Record):
 
 
 class Answer(Record):
-    """A number, or not yet (None), or broken: `fault` says why. `torn` is an unended last line."""
+    """A number, or not yet (None), or broken: `fault` says why. `torn` is an unended last line.
+
+    `silence` tells of a command that failed without a word of a missing file. That is *not yet*, as
+    long as there may be nothing to count.
+    """
 
     value: int | None = None
     fault: str = ""
     torn: bool = False
+    silence: str = ""
 
     @property
     def is_broken(self) -> bool:
@@ -71,7 +76,12 @@ def count_of(ran: Ran, *, has_counted: bool, distinct: bool = False) -> Answer:
         return Answer(value=int(text))
     if text:
         return Answer(fault=f"It printed {_shown(text)}, which is not one number.")
-    return _nothing(ran, has_counted=has_counted)
+    return _nothing(ran, has_counted=has_counted, distinct=distinct)
+
+
+def is_missing(ran: Ran) -> bool:
+    """Say whether a command found no file to look at."""
+    return _MISSING in ran.err
 
 
 def existence_of(ran: Ran) -> tuple[Existence | None, str]:
@@ -95,12 +105,15 @@ def _distinct(out: bytes) -> Answer:
     return Answer(value=len(names), torn=torn)
 
 
-def _nothing(ran: Ran, *, has_counted: bool) -> Answer:
+def _nothing(ran: Ran, *, has_counted: bool, distinct: bool) -> Answer:
     runs = ran.status not in {CANNOT_EXECUTE, NOT_FOUND}
-    if runs and (_MISSING in ran.err or not has_counted):
-        return Answer()
     said = _shown(ran.err) or "nothing on stderr"
-    return Answer(fault=f"It printed no number (exit status {ran.status}, {said}).")
+    fault = f"It printed no number (exit status {ran.status}, {said})."
+    if runs and is_missing(ran):
+        return Answer()
+    if runs and not has_counted:
+        return Answer(silence="" if distinct else fault)
+    return Answer(fault=fault)
 
 
 def _shown(text: bytes) -> str:

@@ -17,6 +17,7 @@ from perdure.supervise.answers import Ran
 from perdure.supervise.book import STANDING_NAME, Book
 from perdure.supervise.command import Command
 from perdure.supervise.general import Runs
+from perdure.supervise.held import STOPS, UNHEARD, let_through
 from perdure.supervise.history import History
 from perdure.supervise.lock import become_the_one
 from perdure.supervise.masking import masked, secrets_of
@@ -126,11 +127,19 @@ async def _supervised(
         mask=mask,
     )
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in STOPS:
         # One that was started to survive a closed terminal (nohup) still does.
         if signal.getsignal(number) is not signal.SIG_IGN:
             loop.add_signal_handler(number, supervisor.request_stop, number)
+    for number in UNHEARD:
+        # Heard, not ignored: what is ignored would be so in the run as well.
+        loop.add_signal_handler(number, _say_nothing)
+    let_through()
     return await supervisor.supervise()
+
+
+def _say_nothing() -> None:
+    pass
 
 
 def free_bytes(path: Path) -> int | None:

@@ -13,7 +13,7 @@ import msgspec
 
 from perdure.base.text import one_line
 from perdure.supervise.acceptance import Artifact
-from perdure.supervise.answers import Answer, Existence, Ran, count_of, existence_of
+from perdure.supervise.answers import Answer, Existence, Ran, count_of, existence_of, is_missing
 from perdure.supervise.command import Command
 from perdure.supervise.subject import Look
 
@@ -83,6 +83,10 @@ class General:
         """Give the command that starts or resumes it."""
         return self._asked.resume if resume else self._asked.start
 
+    def asked_again(self) -> Command | None:
+        """Give none: a runner that is known by its commands has no study to compare."""
+        return None
+
     async def look(self) -> Look:
         """Ask the predicates, all at once."""
         look, busy = await asyncio.gather(self.standing(), self._is_busy())
@@ -103,21 +107,23 @@ class General:
         units = await self._count("artifact", asked.artifact, distinct=asked.distinct)
         problems: list[str] = []
         proof: dict[str, str] = {}
+        broken = ""
         for path in asked.files:
             fault, digest = await asyncio.to_thread(_looked_at, path)
             problems.extend([fault] if fault else [])
             proof[f"sha256 of {path}"] = digest
         if asked.store_head is not None and asked.artifact_head is not None:
             heads = [await self._head(one) for one in (asked.store_head, asked.artifact_head)]
-            problems.extend(fault for _, fault in heads if fault)
-            (store, _), (left, _) = heads
+            problems.extend(fault for _, fault, _ in heads if fault)
+            broken = next((fault for _, fault, missing in heads if fault and not missing), "")
+            (store, *_), (left, *_) = heads
             if store != left:
                 problems.append(
                     f"the artifact ends at {one_line(left, 60)!r}, the store at "
                     f"{one_line(store, 60)!r}"
                 )
             proof["head"] = left
-        return Artifact(units=units, problems=tuple(problems), proof=proof)
+        return Artifact(units=units, problems=tuple(problems), proof=proof, fault=broken)
 
     async def _count(self, name: str, command: Command | None, *, distinct: bool = False) -> Answer:
         if command is None:
@@ -135,13 +141,15 @@ class General:
         ran = await self._run(self._asked.busy)
         return not ran.fault and ran.status == 0
 
-    async def _head(self, command: Command) -> tuple[str, str]:
+    async def _head(self, command: Command) -> tuple[str, str, bool]:
+        """Give a head; or what is wrong, and whether it is only a file that is not there."""
         ran = await self._run(command)
         text = ran.out.decode("utf-8", "replace").strip()
         if ran.fault or ran.status or not text:
             why = ran.fault or f"exit status {ran.status}"
-            return "", f"{one_line(command.text, 60)!r} gave no head ({why})"
-        return text, ""
+            fault = f"{one_line(command.text, 60)!r} gave no head ({why})"
+            return "", fault, is_missing(ran)
+        return text, "", False
 
 
 def _looked_at(path: Path) -> tuple[str, str]:

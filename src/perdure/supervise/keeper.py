@@ -131,9 +131,7 @@ class Keeper:
         self._end_the_rest()
         self._is_reaped = True
         status = self._run.wait()
-        with suppress(ChildProcessError):
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
+        self._end_what_was_missed()
         self._drain()
         return End(status=status) if status >= 0 else End(signal=-status)
 
@@ -152,6 +150,19 @@ class Keeper:
                     break
                 self._wait(_LOOK_S)
         self._signal_group(signal.SIGKILL)
+
+    def _end_what_was_missed(self) -> None:
+        """End what was forked while the others were listed.
+
+        Where orphans are adopted, the system knows exactly whether any descendant is left.
+        """
+        until_s = self._clock.now_s() + _KILLED_S
+        with suppress(ChildProcessError):
+            while self._clock.now_s() < until_s:
+                while os.waitpid(-1, os.WNOHANG)[0]:
+                    pass
+                processes.send(processes.children_of(os.getpid()), signal.SIGKILL)
+                self._wait(_LOOK_S)
 
     def _rest(self) -> set[int]:
         assert self._run is not None

@@ -128,6 +128,10 @@ class Native:
             words = ("run", self._study, "--out", folder, *self._start_words)
         return Command(words=(*PROGRAM, *words), text=" ".join(("perdure", *words)))
 
+    def asked_again(self) -> Command:
+        """Give the command that compares a finished run with its study, and leaves it alone."""
+        return self.command(resume=not self._start_words)
+
     async def look(self) -> Look:
         """Read what the run last said of itself: cheap, and a second old at most."""
         try:

@@ -222,6 +222,14 @@ class KeptAttempts:
             await self._clock.sleep(_LOOK_S)
 
 
+def left_alone(folder: Path) -> Kept | None:
+    """Find the attempt in a supervisor's folder that lives, whether a supervisor does or not."""
+    told = read(folder / ATTEMPT_NAME, Attempt)
+    if told is None or told.end is not None or not processes.lives(told.keeper):
+        return None
+    return Kept(told.number, folder, told.keeper, None)
+
+
 def make_room(folder: Path) -> None:
     """Take the room that a keeper needs to say how an attempt ended, also on a full disk.
 

@@ -52,6 +52,13 @@ class Subject(Protocol):
         """Give the command that starts or resumes it."""
         ...
 
+    def asked_again(self) -> Command | None:
+        """Give the command that ends with 0 if an accepted run is still the one asked for.
+
+        It does no work on such a run. None: there is nothing to ask.
+        """
+        ...
+
     async def look(self) -> Look:
         """Look at it while it lives."""
         ...

@@ -170,7 +170,7 @@ class Supervisor:
             return ended
         look = await self._settled(self._subject.standing, "progress", "steps")
         self._take_look(look)
-        return self._broken(look.progress, look.steps)
+        return self._broken(progress=look.progress, steps=look.steps)
 
     async def _from_receipt(self) -> Verdict | None:
         receipt, is_none = self._book.receipt()
@@ -187,12 +187,28 @@ class Supervisor:
                 else contradictions(receipt, self._artifact, target)
             )
         if not against:
-            self._history.note("already-done")
-            return Verdict(state=State.DONE, why="already done: the receipt holds")
+            return await self._still_asked_for()
         self._history.note("receipt-contradicted", against=list(against))
         self._tell(f"There is a receipt that does not hold: {'; '.join(against)}.")
         self._book.set_receipt_aside()
         return None
+
+    async def _still_asked_for(self) -> Verdict:
+        """Ask whether an accepted run is that of the study and of the words as they are now."""
+        command = self._subject.asked_again()
+        if command is not None:
+            ran = await self._run(command)
+            if ran.fault or ran.status:
+                text = self._mask((ran.err or ran.out).decode("utf-8", "replace").strip()[-2000:])
+                why = ran.fault or text or f"exit status {ran.status}"
+                self._history.note("not-what-was-accepted", status=ran.status, said=why)
+                return Verdict(
+                    state=State.FAILED,
+                    code=ran.status or EXIT_MOVED,
+                    why=f"a run was accepted here before, and {command.text!r} says of it: {why}",
+                )
+        self._history.note("already-done")
+        return Verdict(state=State.DONE, why="already done: the receipt holds")
 
     async def _begin(self) -> Verdict | None:
         """Begin an attempt and watch it to its end; or say why there is none."""
@@ -203,7 +219,9 @@ class Supervisor:
             return self._stopped()
         if existence is None:
             return Verdict(
-                state=State.BROKEN, code=EXIT_BROKEN, why=f"--exists does not work: {fault}"
+                state=State.BROKEN,
+                code=EXIT_BROKEN,
+                why=f"--exists does not work: {fault.rstrip('.')}",
             )
         if existence is Existence.DAMAGED:
             return Verdict(
@@ -485,7 +503,7 @@ class Supervisor:
         artifact = await self._settled_artifact(end)
         self._raise(Marks(artifact=artifact.units.value or 0))
         self._take_drift(look.progress, artifact.units, end)
-        broken = self._broken(look.progress, look.steps, artifact.units)
+        broken = self._broken(progress=look.progress, steps=look.steps, artifact=artifact.units)
         against = self._against(artifact, end)
         is_its_own = kind in {Kind.DONE, Kind.TRANSIENT} and end.why is not Reason.PREDICATE
         if is_its_own and not self._attempt_advanced and not broken:
@@ -505,7 +523,11 @@ class Supervisor:
         )
         if broken and found.state in {State.WAITING, State.GAVE_UP, State.UNACCEPTABLE}:
             found = broken
+        is_over = end.is_clean and target is not None and (look.progress.value or 0) >= target
+        if is_over and found.state is not State.DONE:
+            found = self._never_answered(artifact) or found
         if found.state is State.DONE:
+            self._tell_of_silence(look.progress)
             found = self._accept(artifact, number)
         self._kept = msgspec.structs.replace(
             self._kept, judged=number, last_end=end, stopping=Reason.NONE, climbed=0
@@ -514,6 +536,19 @@ class Supervisor:
         if found.state is State.WAITING:
             self._tell(f"Attempt {number}: {told(end)}. {self._where()} {found.why}.")
         return found
+
+    def _never_answered(self, artifact: Artifact) -> Verdict | None:
+        """Say which predicate of a run that is over is to blame, and not what the run left."""
+        if artifact.units.silence:
+            return self._broken(artifact=Answer(fault=artifact.units.silence))
+        return self._broken(head=Answer(fault=artifact.fault)) if artifact.fault else None
+
+    def _tell_of_silence(self, progress: Answer) -> None:
+        if progress.value is not None:
+            return
+        why = progress.fault or progress.silence or "It never had anything to count."
+        self._history.note("progress-never-counted", why=why)
+        self._tell(f"The run is accepted on its artifact, but --progress does not count: {why}")
 
     def _told_end(self, seen: End) -> End:
         killed = seen.signal == signal.SIGKILL or seen.status == 128 + signal.SIGKILL
@@ -561,6 +596,11 @@ class Supervisor:
     async def _settled_artifact(self, end: End) -> Artifact:
         found = await self._subject.artifact(is_clean=end.is_clean)
         self._take_answer("artifact", found.units)
+        if found.fault:
+            # A head that cannot be read may be one that is just being written.
+            await self._sleep(min(_RETRY_S, self._settings.poll_s))
+            found = await self._subject.artifact(is_clean=end.is_clean)
+            self._take_answer("artifact", found.units)
         while found.units.is_broken and self._may_ask_again("artifact"):
             await self._sleep(min(_RETRY_S, self._settings.poll_s))
             found = await self._subject.artifact(is_clean=end.is_clean)
@@ -585,13 +625,13 @@ class Supervisor:
     def _may_ask_again(self, name: str) -> bool:
         return self._errors.get(name, 0) < self._settings.errors_max and not self._is_stopped()
 
-    def _broken(self, *answers: Answer) -> Verdict | None:
-        for answer in answers:
+    def _broken(self, **answers: Answer) -> Verdict | None:
+        for name, answer in answers.items():
             if answer.is_broken:
                 return Verdict(
                     state=State.BROKEN,
                     code=EXIT_BROKEN,
-                    why=f"a predicate does not work: {answer.fault}",
+                    why=f"the predicate {name!r} does not work: {answer.fault.rstrip('.')}",
                 )
         return None
 
@@ -688,8 +728,8 @@ class Supervisor:
 
     def _where(self) -> str:
         progress, target = self._look.progress.value, self._subject.target
-        at = "nothing yet" if progress is None else str(progress)
-        return f"Progress {at} of {'?' if target is None else target}."
+        at = "Nothing yet" if progress is None else f"Progress {progress}"
+        return f"{at} of {'an unknown target' if target is None else target}."
 
     def _call_meanwhile(self, event: Event, why: str) -> None:
         """Call a hook beside the run, which is watched all the while."""

@@ -407,4 +407,6 @@ def test_no_module_that_decides_reads_docstrings(take):
     for name, code in take().engine.items():
         if ".closure" not in name:
             assert "__doc__" not in code.text, name
-            assert "getdoc" not in code.text, name
+            # It reads those of a study's own functions, which do count.
+            is_theirs = name == "perdure.agent.drive.tools.function"
+            assert is_theirs or "getdoc" not in code.text, name

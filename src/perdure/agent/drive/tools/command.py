@@ -26,6 +26,10 @@ from perdure.records.tools import AnswerStatus, Effect, ToolAnswer, ToolCall, To
 
 DEADLINE_S = 600.0
 
+_DESCRIPTION = (
+    "Run a shell command in the workspace, and give what it says. It reads no input. Whatever it"
+    " starts is killed when it is over."
+)
 _SHELL = "/bin/sh"
 _LOOKS_S = (0.001, 0.002, 0.004, 0.008, 0.016)
 _LOOK_S = 0.02
@@ -56,10 +60,7 @@ def _arguments(
         float | None, Meta(description="How long it may take; then it is killed.")
     ] = None,
 ) -> None:
-    """Run a shell command in the workspace, and give what it says. It reads no input.
-
-    Whatever it starts is killed when it is over.
-    """
+    """Take what `_DESCRIPTION` tells."""
 
 
 class CommandTool:
@@ -103,7 +104,7 @@ class CommandTool:
         self._traits = Traits(may=may, grace_s=_GRACE_S, output_max=output_max)
         self._spec = ToolSpec(
             name="run_command",
-            description=f"{(_arguments.__doc__ or '').strip()} At most {deadline_s:g} seconds.",
+            description=f"{_DESCRIPTION} At most {deadline_s:g} seconds.",
             parameters=self._parameters.schema,
         )
 

@@ -38,8 +38,8 @@ Exit codes:
   4   a predicate does not work
   5   it came to its end, and the artifact cannot be accepted
   73  another supervisor looks after this run
-  74  the supervisor's files or processes fail, or the run that is there is damaged
-  78  a study, or the words for it, moved since the run was accepted
+  74  its files or processes fail, or the run that is there is damaged
+  78  the study or its words moved since the run was accepted
   else the run's own, or that of --guard
 
 \b

@@ -559,7 +559,8 @@ def test_a_halt_cuts_whatever_it_does_at_once(room: Room, speaks: str, work: str
     if "x' * 1000" not in work:
         assert end.cause is EndCause.HALT
     assert len(room.started) == 2
-    assert took[1] - took[0] < 5
+    # One that talks too much in a line may be cut for that before the halt comes.
+    assert took[-1] - took[0] < 5
 
 
 def test_no_report_is_recorded_twice_when_a_halt_meets_a_write(room: Room) -> None:

@@ -184,7 +184,7 @@ def test_landlock_alone_confines_as_well(root: Path) -> None:
 
 def test_where_nothing_confines_a_command_there_is_none(root: Path) -> None:
     """Unless somebody says in so many words that it may do anything; then it may reach outside."""
-    with pytest.raises(NoSandboxError, match="no such kernel.*--unsandboxed"):
+    with pytest.raises(NoSandboxError, match=r"no such kernel.*--unsandboxed"):
         CommandTool(Workspace(root), missing=lambda: "no such kernel")
     free = CommandTool(Workspace(root), missing=lambda: "no such kernel", unsandboxed=True)
     assert Bench([free]).effect(a_call("run_command", command="true")) is Effect.EGRESS

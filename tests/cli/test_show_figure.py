@@ -637,12 +637,15 @@ WHERE: dict[str, tuple[str, ...]] = {
     "anomalies": ("anomalies",),
     "verbatims[]": ("verbatims",),
     "beside.rows[]": ("beside",),
+    # What the study says itself: how many ticks its worlds have.
+    "calendars[]": ("worlds",),
 }
 # Every field of a number that a report can have, by the record that has it.
 FIELDS: dict[str, str] = {
     "Activation": "ticks expected realised thinned_ticks dropped",
     "Alike": "failed_min failed_max",
     "Anomaly": "figure threshold tick",
+    "Dates": "ticks in_prompt",
     "BesideFit": "tick personas",
     "Between": "seeds effective identical",
     "Bin": "low high pairs predicted real",

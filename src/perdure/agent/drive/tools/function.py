@@ -218,8 +218,6 @@ class FunctionTool:
             declared.writes or declared.anywhere or declared.deletes
         ):
             raise TypeError(f"{self._name}: what only reads does not write.")
-        if declared.effect is Effect.WRITE and not (declared.writes or declared.anywhere):
-            raise TypeError(f"{self._name}: what writes says where: writes=(…,) or anywhere=True.")
 
 
 def tool(

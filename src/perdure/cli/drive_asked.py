@@ -238,7 +238,7 @@ def _look_for_keys(texts: dict[str, str], wrong: _Wrong) -> None:
 
 def _require_sandbox() -> None:
     if why := missing():
-        raise NoSandboxError(why)
+        raise NoSandboxError.because(why)
 
 
 def _money(wishes: Wishes, model: ModelSpec | None) -> int:

@@ -94,7 +94,7 @@ def program_for(asked: Asked, room: Workspace) -> Program:
     confinement = None
     if not asked.tools.unsandboxed:
         if why := missing():
-            raise NoSandboxError(why)
+            raise NoSandboxError.because(why)
         writable = (str(room.root),) if asked.policy.writes else ()
         confinement = Confinement(writable=writable, egress=asked.policy.egress)
     process = ProgramProcess(command, folder=room.root, confinement=confinement)

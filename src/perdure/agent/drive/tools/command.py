@@ -45,12 +45,12 @@ class NoSandboxError(PerdureError):
 
     exit_status = EXIT_USAGE
     code = "no-sandbox"
+    usual_remedy = "Leave commands out, or let them do anything at all (--unsandboxed)."
 
-    def __init__(self, why: str) -> None:
-        super().__init__(
-            f"Commands cannot be confined here: {why}.",
-            remedy="Leave commands out, or let them do anything at all (--unsandboxed).",
-        )
+    @classmethod
+    def because(cls, why: str) -> NoSandboxError:
+        """Say why they cannot be."""
+        return cls(f"Commands cannot be confined here: {why}.")
 
 
 def _arguments(
@@ -88,7 +88,7 @@ class CommandTool:
         """
         why = "" if unsandboxed else missing()
         if why:
-            raise NoSandboxError(why)
+            raise NoSandboxError.because(why)
         self._workspace = workspace
         self._egress = egress
         self._unsandboxed = unsandboxed

@@ -36,7 +36,7 @@ CLIENT = Path(__file__).with_name("run_client.py")
 ROOT = Path(__file__).parents[2]
 # Each part makes so many kills; parts run side by side.
 FULL = os.environ.get("PERDURE_CRASH") == "full"
-PARTS, KILLS = (12, 26) if FULL else (1, 10)
+PARTS, KILLS = (12, 26) if FULL else (1, 6)
 SEED = os.environ.get("PERDURE_CRASH_SEED", "0")
 KILLS_PER_RUN = 6
 # At its full size the programme has the machine to itself: there a kill may cost what was open and

@@ -32,6 +32,7 @@ from tests.support.golden import (
     start,
     unpack,
 )
+from tests.support.sizes import some
 
 from perdure.agent import AGENT_VERSION
 from perdure.records.drive import DRIVE_KIND_OF
@@ -176,7 +177,7 @@ def test_a_golden_run_comes_out_the_same(
     assert all(world["ticks"] for world in document["worlds"])
 
 
-@named(LEFT)
+@named(some(LEFT, 2))
 def test_a_golden_run_that_was_left_midway_goes_on(golden: Path, run: str, place: Path) -> None:
     """Under another engine it is refused; forced past it, it ends in the digests of the whole."""
     folder, src = run_folder(place, run), moved_src(place / "src", HARMLESS)

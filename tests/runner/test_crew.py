@@ -26,6 +26,7 @@ import pytest
 from tests.crash.test_run_kills import environment
 from tests.crash.watching_server import WatchingServer
 from tests.crash.worker_client import config_of
+from tests.support.sizes import only_at_full_size
 
 from perdure import runner
 from perdure.analysis.ledger import build_ledger
@@ -123,6 +124,7 @@ def workers_of(pid: int) -> list[int]:
     return found
 
 
+@only_at_full_size
 def test_twelve_cells_have_the_same_digests_on_four_workers_on_one_and_in_process_in_any_order(
     server: WatchingServer, tmp_path: Path
 ):
@@ -226,6 +228,7 @@ def test_what_a_study_starts_in_a_worker_ends_with_it(server: WatchingServer, tm
     asyncio.run(wait_for_workers(tmp_path / "run", SystemClock(), limit_s=5.0))
 
 
+@only_at_full_size
 def test_a_stop_leaves_worlds_that_wait_for_a_process_where_they_are(
     server: WatchingServer, tmp_path: Path
 ):

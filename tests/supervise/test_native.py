@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from tests.supervise.tool import until
 from tests.support.sample_study import PEOPLE, SAMPLE
+from tests.support.sizes import only_at_full_size
 
 from perdure.cli.entry import execute
 from perdure.supervise.answers import Existence, Ran
@@ -30,6 +31,7 @@ def study(tmp_path: Path) -> Path:
     return tmp_path / "study.yaml"
 
 
+@only_at_full_size
 def test_a_study_is_stopped_continued_and_accepted(study: Path, tmp_path: Path, capsys: Any):
     """`perdure stop` pauses it (75); the same command goes on; the receipt has its digests."""
     out = tmp_path / "run"

@@ -42,11 +42,10 @@ def test_what_is_done_today_is_seen_tomorrow(perdure, tmp_path: Path):
     with RunReader.open(out) as reader:
         for world in reader.worlds:
             events = list(reader.events(world.world_id))
-            results = [event for event in events if isinstance(event.payload, ToolResult)]
             notes = {
                 (event.tick, event.persona): event.payload.text
-                for event in results
-                if event.payload.name == "read_notes"
+                for event in events
+                if isinstance(event.payload, ToolResult) and event.payload.name == "read_notes"
             }
             assert set(notes.values()) == {
                 "There are no notes.",

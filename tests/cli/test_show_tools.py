@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import msgspec
-import pyarrow.parquet as pq
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 from tests.support.office import furnish, office, respond
 

@@ -34,7 +34,7 @@ def test_a_journal_killed_at_every_boundary_loses_nothing(record_property) -> No
 
     A group is there whole or not at all, what was closed stays closed, and the successor goes on.
     """
-    asked = ("--lengths", "3", "--doubles", "2") if FULL else ("--doubles", "1", "--stride", "9")
+    asked = ("--lengths", "3", "--doubles", "2") if FULL else ("--stride", "27")
     counts = run_killer(*asked)
     tell(
         f"kills: {counts['kills']}, second kills: {counts['second_kills']}, lost: {counts['lost']}"
@@ -42,7 +42,7 @@ def test_a_journal_killed_at_every_boundary_loses_nothing(record_property) -> No
     record_property("kills", counts["kills"] + counts["second_kills"])
     assert counts["lost"] == 0, counts["said"]
     assert counts["kills"] >= (5_000 if FULL else 500)
-    assert counts["second_kills"] >= (5_000 if FULL else 500)
+    assert counts["second_kills"] >= (5_000 if FULL else 100)
 
 
 @pytest.mark.parametrize("plant", ["early-ack", "one-by-one", "intent-late"])

@@ -30,15 +30,15 @@ def run_killer(*arguments: str) -> dict[str, Any]:
 
 @pytest.mark.timeout(3_600 if FULL else 300)
 def test_a_writer_killed_at_every_boundary_loses_nothing(record_property) -> None:
-    """P1, P2: every workload of one to three operations, killed at every boundary, and again."""
-    asked = ("--doubles", "2") if FULL else ("--doubles", "1", "--stride", "4")
+    """P1, P2: every workload of a few operations, killed at every boundary, and again."""
+    asked = ("--doubles", "2") if FULL else ("--lengths", "2", "--stride", "8")
     counts = run_killer(*asked)
     tell(
         f"kills: {counts['kills']}, second kills: {counts['second_kills']}, lost: {counts['lost']}"
     )
     record_property("kills", counts["kills"] + counts["second_kills"])
     assert counts["lost"] == 0, counts["said"]
-    assert counts["kills"] >= 2_000
+    assert counts["kills"] >= (2_000 if FULL else 500)
     assert counts["second_kills"] >= (8_000 if FULL else 100)
 
 

@@ -295,7 +295,7 @@ def test_every_compared_thing_has_a_case() -> None:
     assert {case.name for case in CASES.values()} == set(NEVER) - NO_PRICE
 
 
-@pytest.mark.parametrize("what", some(CASES, 3))
+@pytest.mark.parametrize("what", some(CASES, 5))
 def test_what_moved_alone_is_named_alone(folder: Path, what: str) -> None:
     """78 names the one thing that moved, old and new value; forced, it is marked everywhere."""
     case = CASES[what]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.docs.pages import ROOT, Block, blocks, pages
+from tests.support.sizes import some
 
 from perdure.study.findings import Findings
 from perdure.study.yaml_reader import read_yaml
@@ -123,7 +124,14 @@ def _in_order(wanted: list[str], shown: str) -> None:
 
 
 @pytest.mark.timeout(300)  # runs the example, and a real model
-@pytest.mark.parametrize("page", [page for page in pages() if blocks(page)], ids=str)
+def turns() -> list[Path]:
+    """List the pages that have blocks; of the long examples one at quick size, and all at full."""
+    listed = [page for page in pages() if blocks(page)]
+    long = [page for page in listed if "examples" in str(page)]
+    return [page for page in listed if page not in long] + some(long, 3)
+
+
+@pytest.mark.parametrize("page", turns(), ids=str)
 def test_every_block_of_a_page_runs(page: Path, tmp_path: Path) -> None:
     """Each block does what the page says, in a folder like a fresh clone."""
     with MisbehavingServer(models=("some-model-1",)) as server:

@@ -84,7 +84,7 @@ def test_a_record_comes_out_the_same(place: Path, run: str, monkeypatch: pytest.
     assert all(world.ticks == 6 for world in replayed.worlds)
 
 
-@pytest.mark.parametrize("name", some(PLANTED, 3))
+@pytest.mark.parametrize("name", some(PLANTED, 5))
 def test_one_changed_constant_is_named(place: Path, tmp_path: Path, name: str):
     """A single constant changed anywhere is found at its first event, with field, old and new.
 

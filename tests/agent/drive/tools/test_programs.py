@@ -86,7 +86,8 @@ class Said:
 
     def halt(self) -> None:
         assert self.halts is not None
-        self.halts.set_result(Stop(cause=EndCause.HALT, by="user"))
+        if not self.halts.done():
+            self.halts.set_result(Stop(cause=EndCause.HALT, by="user"))
 
 
 class Room:

@@ -21,7 +21,7 @@ from perdure.agent.drive.tools.server_line import HttpServer, StdioServer
 from perdure.agent.drive.tools.servers import ToolServer
 from perdure.agent.drive.tools.warden import missing
 from perdure.agent.drive.tools.workspace import Workspace
-from perdure.base.errors import UsageError
+from perdure.base.errors import InternalError, UsageError
 from perdure.records.alone import Asked
 from perdure.records.tools import Effect
 from perdure.study.findings import quoted
@@ -38,7 +38,7 @@ def hand_down(
 
     It knows nothing of what was said here. Its report comes when it has ended.
     """
-    raise NotImplementedError(task)
+    raise InternalError(f"A drive starts who works on this, and no tool does: {task}")
 
 
 async def furnished(asked: Asked, room: Workspace, opened: AsyncExitStack) -> Bench:

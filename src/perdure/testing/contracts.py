@@ -391,10 +391,10 @@ class NoTools:
         """Refuse: there is nothing to be used.
 
         Raises:
-            NotImplementedError: always.
+            AssertionError: always.
 
         """
-        raise NotImplementedError(f"There is no tool {call.name!r}, after {len(did)} actions.")
+        raise AssertionError(f"There is no tool {call.name!r}, after {len(did)} actions.")
 
     def limit(self) -> EndCause | None:
         """Reach none."""

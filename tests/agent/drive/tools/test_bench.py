@@ -254,8 +254,7 @@ def test_a_paths_declaration_is_checked_at_once() -> None:
         """Put a text somewhere."""
 
     reads_and_writes = {"effect": Effect.READ, "writes": ("path",)}
-    nowhere = {"effect": Effect.WRITE}
-    for wrong in ({"writes": ("text",)}, {"subject": "nam"}, reads_and_writes, nowhere):
+    for wrong in ({"writes": ("text",)}, {"subject": "nam"}, reads_and_writes):
         with pytest.raises(TypeError):
             tool(**wrong)(put)
     with pytest.raises(UsageError, match="greet"):

@@ -310,4 +310,4 @@ def _answer(returned: object) -> ToolAnswer:
 def _encoded(value: object) -> object:
     if isinstance(value, Path):
         return value.as_posix()
-    raise NotImplementedError(f"it returned {type(value).__name__}, which has no form in JSON")
+    raise TypeError(f"it returned {type(value).__name__}, which has no form in JSON")

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 from tests.support.calls import WORLD, key, opening
+from tests.support.errors import every_error_class
 
 from perdure.agent import CallFailedError
 from perdure.agent.drive.ports import ModelFailedError
@@ -64,7 +65,7 @@ from perdure.runner.port import (
     TickReport,
 )
 from perdure.runner.remote import Questions, RemoteGovernor, RemoteHost
-from perdure.runner.told import error_of, tell, tree
+from perdure.runner.told import error_of, tell
 from perdure.runner.wire import (
     METHODS,
     Answer,
@@ -271,8 +272,10 @@ def every_error() -> list[PerdureError]:
             [Problem(file="study.yaml", line=3, wrong="No name.", remedy="Write one.")]
         ),
     }
-    ours = [cls for cls in tree() if cls.__module__.startswith("perdure.")]
-    return [special.get(cls) or cls("Wrong.", where="here", remedy="Mend it.") for cls in ours]
+    return [
+        special.get(cls) or cls("Wrong.", where="here", remedy="Mend it.")
+        for cls in every_error_class()
+    ]
 
 
 @pytest.mark.parametrize("error", every_error(), ids=lambda error: error.code)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 import re
 from pathlib import Path
 
 import pytest
 import typer
 from tests.docs.pages import ROOT, blocks, pages, read
+from tests.support.errors import every_error_class
 
-import perdure
 from perdure.base import errors
-from perdure.base.errors import PerdureError
 from perdure.cli.app import app
 from perdure.inference.retry import RETRIED
 from perdure.records.events import IS_CONTENT
@@ -33,20 +30,6 @@ STATUSES = {
     if name.startswith("EXIT_") and isinstance(status, int)
 }
 COMMANDS = sorted(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
-
-
-def every_error() -> list[type[PerdureError]]:
-    """Find every error that perdure can raise."""
-    for module in pkgutil.walk_packages(perdure.__path__, "perdure."):
-        if not module.name.endswith("__main__"):
-            importlib.import_module(module.name)
-    found: list[type[PerdureError]] = []
-    waiting = [PerdureError]
-    while waiting:
-        error = waiting.pop()
-        waiting.extend(error.__subclasses__())
-        found.append(error)
-    return [error for error in found if error is not PerdureError]
 
 
 def rows(page: Path) -> dict[str, list[str]]:
@@ -71,10 +54,16 @@ def test_every_command_is_in_the_readme(command: str) -> None:
     assert re.search(rf"\bperdure {command}\b", read(README))
 
 
+def test_every_error_has_a_code_of_its_own() -> None:
+    """A code names one class: from process to process an error is told by its code."""
+    codes = [error.code for error in every_error_class()]
+    assert len(set(codes)) == len(codes), sorted(codes)
+
+
 def test_every_error_has_a_row() -> None:
     """The page of errors has each error's code, with its exit status."""
     documented = rows(ERRORS)
-    for error in every_error():
+    for error in every_error_class():
         assert error.code in documented, error
         assert documented[error.code][0] == str(error.exit_status), error
 

@@ -101,7 +101,7 @@ class ServerTool:
         """Call the server. If it dies under the call, nobody knows what the call did."""
         try:
             result = await self._server.call(self._listed_name, dict(prepared.arguments))
-        except _LostError as lost:
+        except ServerLostError as lost:
             text = f"{self._spec.name}: the tool server was lost under the call ({lost.wrong})."
             if self._traits.may.effect is Effect.READ:
                 return ToolAnswer(status=AnswerStatus.ERROR, text=text)
@@ -184,7 +184,7 @@ class ToolServer:
 
         Raises:
             ServerError: the server is not there, or answers with an error.
-            _LostError: it went away under the call.
+            ServerLostError: it went away under the call.
 
         """
         from mcp import MCPError  # noqa: PLC0415 - heavy
@@ -200,11 +200,11 @@ class ToolServer:
         except MCPError as error:
             if error.code == _CLOSED or line.is_over:
                 await self.kill()
-                raise _LostError(one_line(error.message)) from error
+                raise ServerLostError(one_line(error.message)) from error
             raise ServerError(f"The tool server answers: {one_line(error.message, 500)}") from error
         except Exception as error:
             await self.kill()
-            raise _LostError(one_line(f"{type(error).__name__}: {error}")) from error
+            raise ServerLostError(one_line(f"{type(error).__name__}: {error}")) from error
 
     async def kill(self) -> None:
         """End the line and the process behind it at once. The next call makes new ones."""
@@ -247,8 +247,10 @@ class ToolServer:
         )
 
 
-class _LostError(ServerError):
-    """The server went away under a call."""
+class ServerLostError(ServerError):
+    """The server went away under a call: nobody knows what the call did."""
+
+    code = "tool-server-lost"
 
 
 def _as_annotated(tool: ListedTool) -> May:

@@ -15,11 +15,11 @@ check:
 
 # The tests
 test *ARGS:
-    {{uv}} run --all-extras pytest -n 2 --dist worksteal {{ARGS}}
+    {{uv}} run --all-extras pytest -n 3 --dist worksteal {{ARGS}}
 
 # The crash programme, many more cases than a normal run of the tests
 crash:
-    PERDURE_CRASH=full {{uv}} run --all-extras pytest -n 2 --dist worksteal -m crash
+    PERDURE_CRASH=full {{uv}} run --all-extras pytest -n 3 --dist worksteal -m crash
 
 # Record a new set of golden runs, beside those that are there
 golden:
@@ -43,7 +43,7 @@ bench:
 
 # The pages and their examples against the code
 docs:
-    {{uv}} run --all-extras pytest -n 2 --dist worksteal tests/docs
+    {{uv}} run --all-extras pytest -n 3 --dist worksteal tests/docs
 
 # Format, and fix what can be fixed
 format:

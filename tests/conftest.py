@@ -12,9 +12,11 @@ import ctypes
 import fcntl
 import ipaddress
 import os
+import signal
 import socket
 import struct
 import sys
+import threading
 from collections.abc import Generator
 from pathlib import Path
 
@@ -80,6 +82,15 @@ def pytest_configure(config: pytest.Config) -> None:
             raise ConnectionRefusedError(f"tests connect to loopback only, not to {arguments[1]}")
 
     sys.addaudithook(audit)
+    # What a script begins in its background is begun with these ignored, and so would be all that
+    # the tests begin and stop by them.
+    if threading.current_thread() is threading.main_thread():
+        for number, handler in (
+            (signal.SIGINT, signal.default_int_handler),
+            (signal.SIGQUIT, signal.SIG_DFL),
+        ):
+            if signal.getsignal(number) is signal.SIG_IGN:
+                signal.signal(number, handler)
     config.stash[_network] = "seen by Python"
     with contextlib.suppress(OSError):
         if own_network():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import select
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -275,6 +276,27 @@ def test_a_damaged_ledger_is_found(desk: Desk) -> None:
     assert "damaged" in said.out
     assert "drive.db: line 2" in said.out
     assert desk.call("verify", desk.out, "--json").document["sound"] is False
+
+
+@pytest.mark.parametrize("damage", ["gone", "object", "commit"])
+def test_a_damaged_history_is_found(desk: Desk, damage: str) -> None:
+    """`verify` looks for every commit that the ledger cites, and for all that they hold."""
+    one, two = (called("write_file", path="a.txt", text=text) for text in ("one", "two"))
+    desk.says((one,), (two,), "It is done.")
+    desk.drive()
+    assert desk.call("verify", desk.out).status == EXIT_DONE
+    history = desk.out / "history.git"
+    if damage == "gone":
+        shutil.rmtree(history)
+    elif damage == "object":
+        max(history.glob("objects/??/*"), key=lambda path: path.stat().st_size).unlink()
+    else:
+        subprocess.run(
+            ["git", "-C", history, "update-ref", "refs/heads/drive", "HEAD~1"], check=True
+        )
+    said = desk.call("verify", desk.out)
+    assert (said.status, "damaged" in said.out) == (EXIT_STORAGE, True)
+    assert "history.git" in said.out
 
 
 def test_a_folder_without_a_drive_is_named(desk: Desk, tmp_path: Path) -> None:

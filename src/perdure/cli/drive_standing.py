@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
+from perdure.agent.drive.tools.history import History, HistoryError
 from perdure.analysis.document import Block, Verbatim
 from perdure.base.errors import EXIT_DONE, EXIT_STORAGE, DamagedRecordError
 from perdure.base.text import printable
@@ -13,9 +15,9 @@ from perdure.cli.figures import count, percent, plural
 from perdure.cli.output import as_tree, show, write_json
 from perdure.cli.tables import paragraph
 from perdure.records.alone import Asked
-from perdure.records.drive import Completion, RunFrozen, RunStarted
+from perdure.records.drive import CheckpointCommitted, Completion, RunFrozen, RunStarted
 from perdure.records.record import Record
-from perdure.runner.alone import room_of
+from perdure.runner.alone import HISTORY_NAME, room_of
 from perdure.runner.looking_on import Moment, moment_of
 from perdure.trace.drive_reader import DriveReader
 from perdure.trace.lock import is_held
@@ -114,15 +116,29 @@ def show_standing(folder: Path, *, json: bool) -> int:
 
 
 def verify_drive(folder: Path, *, json: bool) -> int:
-    """Check a drive's ledger against its chain; give the exit status."""
+    """Check a drive's ledger against its chain, and its history; give the exit status.
+
+    Raises:
+        UsageError: there is a history, and no git to check it with.
+
+    """
     wrong, where, last, chain = "", "", -1, ""
+    held = is_held(folder)
     try:
         with DriveReader.open(folder) as reader:
             head = reader.verify()
             last, chain = head.seq, head.chain
-    except DamagedRecordError as error:
+            cited = [
+                stored.line.oid
+                for stored in reader.lines()
+                if isinstance(stored.line, CheckpointCommitted)
+            ]
+        if cited:
+            # Git works in the folder of the history: the room may be gone.
+            repository = folder.absolute() / HISTORY_NAME
+            asyncio.run(History(repository, repository).check(cited))
+    except (DamagedRecordError, HistoryError) as error:
         wrong, where = error.wrong, error.where
-    held = is_held(folder)
     if json:
         document = {"sound": not wrong, "live": held, "lines": last + 1, "chain": chain}
         write_json({**document, "wrong": wrong, "where": where})

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from perdure.agent.drive.ports import Checkpoint
@@ -102,6 +102,25 @@ class History:
         await asyncio.to_thread(workspace.mkdir)
         there = History(repository, workspace)
         await there._git("reset", "--quiet", "--hard", oid)
+
+    async def check(self, cited: Iterable[str]) -> None:
+        """Check that it holds what it was given, with every commit that is cited.
+
+        Raises:
+            UsageError: there is no git.
+            HistoryError: it does not; names what is missing, or what git found.
+
+        """
+        require_git()
+        if not (self._repository / "HEAD").is_file():
+            raise HistoryError("There is no history any more.", where=str(self._repository))
+        await self._git("fsck", "--no-dangling", "--no-progress")
+        held = set((await self._git("rev-list", "--all")).split())
+        for oid in cited:
+            if oid not in held:
+                raise HistoryError(
+                    f"The commit {oid[:12]} is not in it.", where=str(self._repository)
+                )
 
     async def _head(self) -> str:
         try:

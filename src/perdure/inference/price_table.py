@@ -28,10 +28,10 @@ from genai_prices.types import (
 
 from perdure.base.money import nano
 from perdure.base.text import one_line
-from perdure.inference.prices import TABLE
 from perdure.records.usage import Price, PriceSource, PriceTier
 from perdure.study.findings import nearest
 
+TABLE = "genai-prices"
 # A run may last, so what begins within this time counts as well.
 _AHEAD = timedelta(days=30)
 _TEXT = ("input_mtok", "output_mtok", "cache_read_mtok", "cache_write_mtok")

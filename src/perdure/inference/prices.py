@@ -21,8 +21,7 @@ from perdure.study.read_models import EMBED
 if TYPE_CHECKING:
     from perdure.inference.price_table import PriceTable
 
-TABLE = "genai-prices"
-TABLE_CURRENCY = "USD"
+_TABLE_CURRENCY = "USD"
 WAYS_OUT = (
     "Write `price:` (zeros if it costs nothing), `price_as:` with whose price it is, or "
     "`price_bound:` with the most that it may cost; on the command line, --price IN,OUT or "
@@ -118,9 +117,9 @@ def _looked_up(
         found = table.by_address(spec.endpoint.base_url, spec.pin.model, speaks=speaks)
     if isinstance(found, str):
         return found
-    if currency != TABLE_CURRENCY:
+    if currency != _TABLE_CURRENCY:
         return (
-            f"{TABLE} knows {found.source.entry} in {TABLE_CURRENCY}, the study counts in "
-            f"{currency}, and nothing is converted."
+            f"{found.source.table} knows {found.source.entry} in {_TABLE_CURRENCY}, the study "
+            f"counts in {currency}, and nothing is converted."
         )
     return msgspec.structs.replace(spec, price=found.price, price_source=found.source)

@@ -20,6 +20,7 @@ from perdure.supervise.command import Command
 from perdure.supervise.ends import End
 from perdure.supervise.escalation import Step
 from perdure.supervise.history import History
+from perdure.supervise.means import Means
 from perdure.supervise.notify import ServiceManager
 from perdure.supervise.patience import Allowance
 from perdure.supervise.settings import Settings
@@ -146,11 +147,11 @@ def supervised(runner: Runner, folder: Path, **settings: Any) -> tuple[Verdict, 
     async def nothing(*_: object) -> Ran:
         return Ran(status=0)
 
-    supervisor = Supervisor(
-        runner,
+    means = Means(
+        subject=runner,
         # Looked at less often than by default, which is all that these hours cost.
-        Settings(folder=folder, **{"look_s": 4.0, "poll_s": 20.0, **settings}),
-        runner,
+        settings=Settings(folder=folder, **{"look_s": 4.0, "poll_s": 20.0, **settings}),
+        attempts=runner,
         clock=clock,
         run=nothing,
         hook=nothing,
@@ -161,7 +162,7 @@ def supervised(runner: Runner, folder: Path, **settings: Any) -> tuple[Verdict, 
         suspended_s=lambda: clock.slept_s,
         free_bytes=lambda _: runner.free,
     )
-    found = asyncio.run(supervisor.supervise())
+    found = asyncio.run(Supervisor(means).supervise())
     lines = (folder / "history.jsonl").read_text().splitlines()
     return found, [json.loads(line) for line in lines]
 
@@ -319,7 +320,7 @@ def test_a_want_of_memory_is_recognised(
 ):
     """The system ended a process for it while the attempt ran, and the attempt died of KILL."""
     counted = iter([5, 6, 6, 6])
-    monkeypatch.setattr("perdure.supervise.supervisor.oom_kills", lambda: next(counted))
+    monkeypatch.setattr("perdure.supervise.watch.oom_kills", lambda: next(counted))
     runner.dies_at_s = 100
     found, history = supervised(runner, tmp_path)
     assert found.state is State.DONE

@@ -16,6 +16,7 @@ from perdure.supervise.ends import CANNOT_EXECUTE, NOT_FOUND
 _MISSING = b"No such file or directory"
 _NUMBER = re.compile(rb"[0-9]{1,18}")
 _SHOWN_MAX = 120
+_LAST_WORDS_MAX = 2000
 
 EXISTS, ABSENT, DAMAGED = 0, 1, 74
 
@@ -82,6 +83,11 @@ def count_of(ran: Ran, *, has_counted: bool, distinct: bool = False) -> Answer:
 def is_missing(ran: Ran) -> bool:
     """Say whether a command found no file to look at."""
     return _MISSING in ran.err
+
+
+def last_words(ran: Ran) -> str:
+    """Give the end of what a command said, on stderr if anything."""
+    return (ran.err or ran.out).decode("utf-8", "replace").strip()[-_LAST_WORDS_MAX:]
 
 
 def existence_of(ran: Ran) -> tuple[Existence | None, str]:

@@ -21,6 +21,7 @@ from perdure.supervise.held import STOPS, UNHEARD, let_through
 from perdure.supervise.history import History
 from perdure.supervise.lock import become_the_one
 from perdure.supervise.masking import masked, secrets_of
+from perdure.supervise.means import Means
 from perdure.supervise.notify import ServiceManager
 from perdure.supervise.predicates import ran
 from perdure.supervise.running import KeptAttempts, make_room
@@ -103,10 +104,10 @@ async def _supervised(
     def say(text: str) -> None:
         tell(mask(text))
 
-    supervisor = Supervisor(
-        make(run),
-        settings,
-        KeptAttempts(
+    means = Means(
+        subject=make(run),
+        settings=settings,
+        attempts=KeptAttempts(
             settings.folder,
             clock=clock,
             tag=tag,
@@ -126,6 +127,7 @@ async def _supervised(
         free_bytes=free_bytes,
         mask=mask,
     )
+    supervisor = Supervisor(means)
     loop = asyncio.get_running_loop()
     for number in STOPS:
         # One that was started to survive a closed terminal (nohup) still does.

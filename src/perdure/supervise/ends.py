@@ -24,6 +24,9 @@ SHELL_SIGNAL = 128
 CANNOT_EXECUTE = 126
 NOT_FOUND = 127
 
+# Where a run may say of its own end what it means, in the supervisor's folder.
+OUTCOME_NAME = "outcome.json"
+
 _STOPPING = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT})
 
 

@@ -1,4 +1,4 @@
-"""Attempts as a supervisor handles them: begun, found alive, signalled, and seen to their end."""
+"""Attempts as processes: begun with a keeper, found alive, signalled, and seen to their end."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
 
 import msgspec
 
@@ -36,43 +35,6 @@ _SIGNALS = {
     Step.TERM: signal.SIGTERM,
     Step.KILL: signal.SIGUSR2,
 }
-
-
-class Running(Protocol):
-    """An attempt that was begun."""
-
-    number: int
-
-    def has_ended(self) -> bool:
-        """Say whether nothing of it is left."""
-        ...
-
-    def take_step(self, step: Step) -> None:
-        """Take a step towards its end."""
-        ...
-
-    def run(self) -> Process | None:
-        """Say which process it is, if that is known."""
-        ...
-
-
-class Attempts(Protocol):
-    """Where attempts come from."""
-
-    async def begin(self, number: int, command: Command, facts: Mapping[str, str]) -> Running:
-        """Begin an attempt. `facts` are variables for its environment."""
-        ...
-
-    async def found(self, number: int) -> Running | None:
-        """Find the attempt that an earlier supervisor began, if anything of it lives."""
-        ...
-
-    async def end_of(self, number: int) -> tuple[End | None, str]:
-        """Say how an attempt ended, with its last output; None if it never began.
-
-        Nothing that it started is left when this returns.
-        """
-        ...
 
 
 class Kept:

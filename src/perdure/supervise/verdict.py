@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from perdure.base.errors import EXIT_DONE
+from perdure.base.errors import EXIT_DONE, EXIT_STOPPED
 from perdure.records.record import Record
+from perdure.supervise.answers import Answer
 from perdure.supervise.ends import End, Kind, Reason, code_of_end
 
 EXIT_GAVE_UP = 3
@@ -38,6 +39,23 @@ class Verdict(Record):
     state: State
     code: int = EXIT_DONE
     why: str = ""
+
+
+def stopped() -> Verdict:
+    """Give the end that the operator asked for, where no attempt had to be ended for it."""
+    return Verdict(state=State.STOPPED, code=EXIT_STOPPED, why="stopped on request")
+
+
+def broken(**answers: Answer) -> Verdict | None:
+    """Give the end for the first predicate that does not work; None if all of them do."""
+    for name, answer in answers.items():
+        if answer.is_broken:
+            return Verdict(
+                state=State.BROKEN,
+                code=EXIT_BROKEN,
+                why=f"the predicate {name!r} does not work: {answer.fault.rstrip('.')}",
+            )
+    return None
 
 
 def verdict(  # noqa: PLR0911 - a case each

@@ -1,0 +1,69 @@
+"""What is settled before the first attempt of a supervisor: whether all is done already.
+
+A run that was accepted is not begun again, but asked whether it is still what was accepted.
+"""
+
+from __future__ import annotations
+
+from perdure.base.errors import EXIT_MOVED
+from perdure.supervise.acceptance import contradictions
+from perdure.supervise.answers import last_words
+from perdure.supervise.case import Case
+from perdure.supervise.looks import Looks
+from perdure.supervise.means import Means
+from perdure.supervise.verdict import State, Verdict, broken
+
+
+class Beforehand:
+    """Sees whether there is anything to do, and whether the predicates work."""
+
+    def __init__(self, means: Means, case: Case, looks: Looks) -> None:
+        self._means = means
+        self._case = case
+        self._looks = looks
+
+    async def settle(self) -> Verdict | None:
+        """Give an end, if no attempt is needed or none would be of use."""
+        if (ended := await self._from_receipt()) is not None:
+            return ended
+        await self._looks.standing()
+        return broken(progress=self._case.look.progress, steps=self._case.look.steps)
+
+    async def _from_receipt(self) -> Verdict | None:
+        means, case = self._means, self._case
+        receipt, is_none = means.book.receipt()
+        if receipt is None and not is_none:
+            return None
+        against: tuple[str, ...] = ("the receipt cannot be read",)
+        if receipt is not None:
+            case.look = await means.subject.standing()
+            case.artifact = await means.subject.artifact(is_clean=True)
+            target = means.subject.target
+            against = (
+                ("the artifact is not there",)
+                if target is None
+                else contradictions(receipt, case.artifact, target)
+            )
+        if not against:
+            return await self._still_asked_for()
+        means.history.note("receipt-contradicted", against=list(against))
+        means.tell(f"There is a receipt that does not hold: {'; '.join(against)}.")
+        means.book.set_receipt_aside()
+        return None
+
+    async def _still_asked_for(self) -> Verdict:
+        """Ask whether an accepted run is that of the study and of the words as they are now."""
+        means = self._means
+        command = means.subject.asked_again()
+        if command is not None:
+            ran = await means.run(command)
+            if ran.fault or ran.status:
+                why = ran.fault or means.mask(last_words(ran)) or f"exit status {ran.status}"
+                means.history.note("not-what-was-accepted", status=ran.status, said=why)
+                return Verdict(
+                    state=State.FAILED,
+                    code=ran.status or EXIT_MOVED,
+                    why=f"a run was accepted here before, and {command.text!r} says of it: {why}",
+                )
+        means.history.note("already-done")
+        return Verdict(state=State.DONE, why="already done: the receipt holds")

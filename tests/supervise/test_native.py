@@ -89,6 +89,25 @@ def test_an_invalid_study_is_not_tried_again(tmp_path: Path, capsys: Any):
     assert "problems in the study" in capsys.readouterr().err
 
 
+def test_an_unfinished_run_is_not_gone_on_with_under_other_words(
+    study: Path, tmp_path: Path, capsys: Any
+):
+    """Whatever only `perdure run` takes is compared, named, and never dropped; then it goes on."""
+    out = tmp_path / "run"
+    base = ["supervise", str(study), "--out", str(out), *QUICK]
+    rule = ["--", "--model", "baseline"]
+    first = ["run", str(study), "--out", str(out), "--quiet", *rule[1:]]
+    assert execute([*first, "--only", "s1@1"]) == 0
+    capsys.readouterr()
+    for other, moved in ((["--n", "1"], "population"), (["--budget", "7"], "budget")):
+        assert execute([*base, *rule, *other]) == 78
+        assert moved in capsys.readouterr().err
+    # A word that a resume takes as well says nothing of what the run is; neither does none.
+    assert execute([*base, "--", "--workers", "0"]) == 0
+    assert execute([*base, *rule]) == 0
+    assert "already done" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -194,12 +213,27 @@ def test_what_was_lost_is_no_progress(tmp_path: Path):
     assert steps == [25, 25, 26]
 
 
-def test_an_accepted_run_is_compared_with_what_is_asked_now(tmp_path: Path):
-    """With words for the run by the run itself, else by its resume: both leave it alone."""
-    bare, _ = native(tmp_path)
-    asked = Native("study.yaml", tmp_path, Answers(), start_words=("--n", "60"))
-    assert bare.asked_again().text == f"perdure resume {tmp_path} --study study.yaml"
-    assert asked.asked_again().text == f"perdure run study.yaml --out {tmp_path} --n 60"
+@pytest.mark.parametrize(
+    ("words", "for_run", "resume"),
+    [
+        ((), False, "perdure resume {} --study study.yaml"),
+        (("--workers", "2"), False, "perdure resume {} --study study.yaml --workers 2"),
+        (("--n", "60"), True, "perdure run study.yaml --out {} --n 60"),
+    ],
+)
+def test_a_run_is_compared_with_what_is_asked_now(
+    tmp_path: Path, words: tuple[str, ...], *, for_run: bool, resume: str
+):
+    """Words that a resume would not take go to `perdure run`, which compares them with the run's.
+
+    So is an accepted run: both leave it alone.
+    """
+    asked = Native("study.yaml", tmp_path, Answers(), words=words, for_run=for_run)
+    assert asked.command(resume=True).text == resume.format(tmp_path)
+    assert asked.asked_again().text == resume.format(tmp_path)
+    assert asked.command(resume=False).text == " ".join(
+        ("perdure run study.yaml --out", str(tmp_path), *words)
+    )
 
 
 def test_a_command_that_says_nothing_is_a_broken_predicate(tmp_path: Path):

@@ -26,7 +26,8 @@ run (budget, disk, request) ends the supervisor with the run's own code, and so 
 end that no attempt would mend. Ctrl-C is passed on, waited for, and never followed by
 a resume; a second one kills.
 
-With a study, the run is `perdure run STUDY --out DIR`; words after `--` go to it.
+With a study, the run is `perdure run STUDY --out DIR`; words after `--` go to it. A run
+that was begun with other words is refused, and named is what differs.
 Without one, it is any program: --start, --resume, --exists, --progress, --artifact
 and --target say how it is begun, found and counted. Commands run without a shell,
 unless --shell is given. docs/supervising.md explains every option.
@@ -39,7 +40,7 @@ Exit codes:
   5   it came to its end, and the artifact cannot be accepted
   73  another supervisor looks after this run
   74  its files or processes fail, or the run that is there is damaged
-  78  the study or its words moved since the run was accepted
+  78  the study or its words moved since the run began
   else the run's own, or that of --guard
 
 \b

@@ -129,11 +129,11 @@ def native(words: Words) -> tuple[Make, Path, Path]:
             "A study needs --out, and --out a study.",
             remedy="Write `perdure supervise STUDY --out DIR`.",
         )
-    resume_words = _of_resume(words.rest)
+    for_run = not _resume_takes(words.rest)
     folder = Path(words.out)
 
     def make(run: Runs) -> Subject:
-        return Native(words.study, folder, run, start_words=words.rest, resume_words=resume_words)
+        return Native(words.study, folder, run, words=words.rest, for_run=for_run)
 
     return make, folder / FOLDER_NAME, folder
 
@@ -288,21 +288,20 @@ def _what(missing: list[str]) -> str:
     return ", ".join(f"{meanings[name]} ({name})" for name in missing)
 
 
-def _of_resume(rest: tuple[str, ...]) -> tuple[str, ...]:
-    """Choose the words for `perdure run` that `perdure resume` takes too."""
-    found: list[str] = []
-    takes = False
+def _resume_takes(rest: tuple[str, ...]) -> bool:
+    """Say whether `perdure resume` takes all of these words for `perdure run` too."""
+    takes_all, has_value = True, False
     for word in rest:
         name, mark, _ = word.partition("=")
-        if takes:
-            found.append(word)
-            takes = False
+        if has_value:
+            has_value = False
         elif name in _NOT_PASSED:
             raise UsageError(f"{name} cannot be passed on to the run.", remedy=_NOT_PASSED[name])
         elif name in _OF_RESUME:
-            found.append(word)
-            takes = _OF_RESUME[name] and not mark
-    return tuple(found)
+            has_value = _OF_RESUME[name] and not mark
+        else:
+            takes_all = False
+    return takes_all
 
 
 def _table(ends: tuple[str, ...]) -> dict[int, Kind]:

@@ -90,15 +90,25 @@ class Native:
         folder: Path,
         run: Runs,
         *,
-        start_words: tuple[str, ...] = (),
-        resume_words: tuple[str, ...] = (),
+        words: tuple[str, ...] = (),
+        for_run: bool = False,
     ) -> None:
+        """Name a run.
+
+        Args:
+            study: Its study file.
+            folder: Its folder.
+            run: Runs the commands that tell of it.
+            words: What the run is told besides.
+            for_run: Only `perdure run` takes all of these words, and `perdure resume` does not.
+
+        """
         self.counted: set[str] = set()
         self._study = study
         self._folder = folder
         self._run = run
-        self._start_words = start_words
-        self._resume_words = resume_words
+        self._words = words
+        self._for_run = for_run
         self._target: int | None = None
 
     @property
@@ -120,17 +130,21 @@ class Native:
         return (Existence.USABLE if found else Existence.ABSENT), ""
 
     def command(self, *, resume: bool) -> Command:
-        """Give the command that starts or resumes it."""
+        """Give the command that starts or resumes it.
+
+        With words that a resume does not take, `perdure run` goes on with a run that is there, and
+        compares them with those that it was begun with; a resume takes the latter.
+        """
         folder = str(self._folder)
-        if resume:
-            words = ("resume", folder, "--study", self._study, *self._resume_words)
+        if resume and not self._for_run:
+            words = ("resume", folder, "--study", self._study, *self._words)
         else:
-            words = ("run", self._study, "--out", folder, *self._start_words)
+            words = ("run", self._study, "--out", folder, *self._words)
         return Command(words=(*PROGRAM, *words), text=" ".join(("perdure", *words)))
 
     def asked_again(self) -> Command:
         """Give the command that compares a finished run with its study, and leaves it alone."""
-        return self.command(resume=not self._start_words)
+        return self.command(resume=True)
 
     async def look(self) -> Look:
         """Read what the run last said of itself: cheap, and a second old at most."""

@@ -158,10 +158,55 @@ def test_a_second_supervisor_is_refused_and_told_who_is_there(tool: Tool):
         first.wait(60)
 
 
-def tool_refused(tool: Tool) -> subprocess.CompletedProcess[str]:
+def test_a_second_supervisor_from_another_folder_is_refused(tool: Tool):
+    """However the store is written, and after a kill of the first as long as its run lives."""
+    elsewhere = {"dir": str(tool.folder / "elsewhere")}
+    (tool.folder / "link").symlink_to(tool.folder)
+    linked = {**elsewhere, "exists": str(tool.folder / "link" / "out" / "store.txt")}
+    with tool.begun({"1 committed:1": "hang polite"}) as first:
+        until(lambda: tool.home.exists() and run_of(tool))
+        for changed in (elsewhere, linked):
+            second = tool_refused(tool, **changed)
+            assert second.returncode == 73, second.stderr
+            assert f"process {first.pid}" in second.stderr
+            assert "--dir" in second.stderr
+        first.kill()
+        first.wait(60)
+        assert tool_refused(tool, **elsewhere).returncode == 73
+        assert tool.verbs() == ["start"]
+        assert not (tool.folder / "elsewhere" / "history.jsonl").exists()
+        # The first one's own folder has the run, and ends it.
+        with tool.begun() as again:
+            until(lambda: tool.events("attached"))
+            again.terminate()
+            again.wait(60)
+    assert tool.run(**elsewhere).status == 0
+    assert tool.is_whole()
+
+
+def test_a_supervisor_that_found_its_run_alive_is_the_only_one_too(tool: Tool):
+    """Between the end of that run and the next attempt, nobody else takes it over."""
+    with tool.begun({"1 born": "hang"}) as first:
+        run = until(lambda: tool.home.exists() and run_of(tool))
+        first.kill()
+        first.wait(60)
+        with tool.begun(pause="1m", pause_max="1m") as second:
+            until(lambda: tool.events("attached"))
+            os.kill(run, signal.SIGKILL)
+            until(lambda: tool.events("waiting"))
+            refused = tool_refused(tool, dir=str(tool.folder / "elsewhere"))
+            assert refused.returncode == 73, refused.stderr
+            second.terminate()
+            assert second.wait(60) == 75
+    assert tool.verbs() == ["start"]
+    assert tool.run().status == 0
+    assert tool.is_whole()
+
+
+def tool_refused(tool: Tool, **changed: str) -> subprocess.CompletedProcess[str]:
     """Supervise it a second time."""
     return subprocess.run(
-        [sys.executable, "-m", "perdure.cli", *tool.words()],
+        [sys.executable, "-m", "perdure.cli", *tool.words(**changed)],
         capture_output=True,
         text=True,
         timeout=60,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -79,6 +80,32 @@ def test_a_study_is_stopped_continued_and_accepted(study: Path, tmp_path: Path, 
     assert "a-key-of-no-worth" not in "".join(
         path.read_text() for path in (out / "supervise").glob("**/*") if path.is_file()
     )
+
+
+def test_a_second_supervisor_of_a_study_is_refused_wherever_its_own_files_are(
+    study: Path, tmp_path: Path, capsys: Any
+):
+    """It is refused before it begins anything: no attempt is spent on a run that is held."""
+    out, elsewhere = tmp_path / "run", tmp_path / "elsewhere"
+    with MisbehavingServer(latency_s=0.5, models=("model-2025-01-01",)) as server:
+        study.write_text(SAMPLE.replace("https://example.org/v1", server.base_url))
+        words = ["supervise", str(study), "--out", str(out), *QUICK]
+        supervisor = subprocess.Popen(
+            [sys.executable, "-m", "perdure.cli", *words, "--", "--model", "api"],
+            env={**os.environ, "EXAMPLE_API_KEY": "a-key-of-no-worth"},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            until((out / "run.db").exists)
+            assert execute([*words, "--dir", str(elsewhere)]) == 73
+            assert f"process {supervisor.pid}" in capsys.readouterr().err
+            assert not (elsewhere / "history.jsonl").exists()
+        finally:
+            supervisor.terminate()
+            until(lambda: "operator" in (out / "supervise" / "history.jsonl").read_text())
+            supervisor.terminate()
+            assert supervisor.wait(60) == 75
 
 
 def test_an_invalid_study_is_not_tried_again(tmp_path: Path, capsys: Any):

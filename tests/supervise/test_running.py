@@ -9,6 +9,7 @@ import pytest
 
 from perdure.base.clock import SystemClock
 from perdure.supervise import processes
+from perdure.supervise.claim import Claim
 from perdure.supervise.command import Command
 from perdure.supervise.ends import End
 from perdure.supervise.escalation import Step
@@ -22,6 +23,7 @@ def attempts(folder: Path) -> KeptAttempts:
     return KeptAttempts(
         folder,
         clock=SystemClock(),
+        claim=Claim(None),
         tag=f"{TAG}_{folder.name.upper()}",
         log_bytes=10_000,
         secrets=(),

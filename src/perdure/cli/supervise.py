@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -293,7 +292,7 @@ def supervise(
         artifact_files=tuple(artifact_file or ()),
         shell=shell_words(_which) if shell else (),
     )
-    make, home, watched = native(words) if study or out else general(words)
+    meant = native(words) if study or out else general(words)
     limits = Limits(
         attempts=attempts,
         attempts_first=attempts if attempts_first is None else attempts_first,
@@ -331,7 +330,7 @@ def supervise(
         disk_floor=disk_floor,
         disk_wait=disk_wait,
     )
-    settings = settings_of(limits, Path(folder) if folder else home, watched, words.shell)
+    settings = settings_of(limits, meant, folder, words.shell)
     from perdure.cli.output import write_error  # noqa: PLC0415 - heavy
     from perdure.supervise.assembly import supervise as keep_alive  # noqa: PLC0415 - heavy
 
@@ -340,7 +339,7 @@ def supervise(
     from perdure.supervise.held import signals_held  # noqa: PLC0415 - heavy
 
     with signals_held():
-        found = keep_alive(make, settings, tell=lambda text: write_error(f"perdure: {text}"))
+        found = keep_alive(meant.make, settings, tell=lambda text: write_error(f"perdure: {text}"))
     if json:
         _tell(found, settings)
     return found.code

@@ -61,6 +61,20 @@ class Words:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Meant:
+    """What the words mean: a subject, and where it is.
+
+    `home` is the supervisor's folder if no other one is given, `store` the run's, if it is known,
+    and `watched` where the run writes.
+    """
+
+    make: Make
+    home: Path
+    store: Path | None
+    watched: Path
+
+
+@dataclass(frozen=True, kw_only=True)
 class Limits:
     """What the command line says of the supervisor."""
 
@@ -93,15 +107,15 @@ class Limits:
     disk_wait: str
 
 
-def native(words: Words) -> tuple[Make, Path, Path]:
-    """Give what makes a study of ours a subject, the supervisor's folder, and the run's.
+def native(words: Words) -> Meant:
+    """Give what makes a study of ours a subject, and its places.
 
     Raises:
         UsageError: something is missing, or does not go with a study.
 
     """
     from perdure.supervise.book import FOLDER_NAME  # noqa: PLC0415 - heavy
-    from perdure.supervise.native import Native  # noqa: PLC0415 - heavy
+    from perdure.supervise.native import REGISTRY, Native  # noqa: PLC0415 - heavy
 
     theirs = {
         "--start": words.start,
@@ -135,11 +149,11 @@ def native(words: Words) -> tuple[Make, Path, Path]:
     def make(run: Runs) -> Subject:
         return Native(words.study, folder, run, words=words.rest, for_run=for_run)
 
-    return make, folder / FOLDER_NAME, folder
+    return Meant(make=make, home=folder / FOLDER_NAME, store=folder / REGISTRY, watched=folder)
 
 
-def general(words: Words) -> tuple[Make, Path, Path]:
-    """Give what makes any runner a subject, the supervisor's folder, and where it writes.
+def general(words: Words) -> Meant:
+    """Give what makes any runner a subject, and its places.
 
     Raises:
         UsageError: something is missing or cannot be read; names all that is missing.
@@ -180,15 +194,16 @@ def general(words: Words) -> tuple[Make, Path, Path]:
     # Whoever supervises the same run from here finds the same folder.
     run = str(store.absolute()) if store is not None else words.exists
     key = hashlib.sha256(run.encode()).hexdigest()[:12]
-    return (
-        lambda runs: General(asked, runs),
-        Path(_FOLDER) / key,
-        store.parent if store is not None else Path(),
+    return Meant(
+        make=lambda runs: General(asked, runs),
+        home=Path(_FOLDER) / key,
+        store=store,
+        watched=store.parent if store is not None else Path(),
     )
 
 
-def settings_of(limits: Limits, folder: Path, watched: Path, shell: tuple[str, ...]) -> Settings:
-    """Read the limits.
+def settings_of(limits: Limits, meant: Meant, folder: str, shell: tuple[str, ...]) -> Settings:
+    """Read the limits. `folder` is the one that is given for the supervisor's own files, if any.
 
     Raises:
         UsageError: one of them cannot be read.
@@ -206,8 +221,9 @@ def settings_of(limits: Limits, folder: Path, watched: Path, shell: tuple[str, .
     if not poll_s:
         raise UsageError("--poll must be more than 0.")
     return Settings(
-        folder=folder,
-        watched=watched,
+        folder=Path(folder) if folder else meant.home,
+        store=meant.store,
+        watched=meant.watched,
         allowance=Allowance(
             attempts=limits.attempts,
             seconds=seconds(limits.patience_time, "--patience-time"),

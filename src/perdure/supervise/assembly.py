@@ -10,16 +10,17 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from perdure.base.clock import SystemClock, suspended_s
+from perdure.base.clock import Clock, SystemClock, suspended_s
 from perdure.base.errors import StorageError
 from perdure.supervise import processes
 from perdure.supervise.answers import Ran
 from perdure.supervise.book import STANDING_NAME, Book
+from perdure.supervise.claim import Claim
 from perdure.supervise.command import Command
 from perdure.supervise.general import Runs
 from perdure.supervise.held import STOPS, UNHEARD, let_through
 from perdure.supervise.history import History
-from perdure.supervise.lock import become_the_one
+from perdure.supervise.lock import ATTEMPT_LOCK, become_the_one, is_taken
 from perdure.supervise.masking import masked, secrets_of
 from perdure.supervise.means import Means
 from perdure.supervise.notify import ServiceManager
@@ -51,7 +52,7 @@ def supervise(
         tell: Says a line to people.
 
     Raises:
-        HeldError: another supervisor looks after the run.
+        HeldError: another supervisor looks after the run, from this folder or from another one.
         StorageError: the supervisor's folder cannot be used, or a process cannot be started.
 
     """
@@ -64,15 +65,22 @@ def supervise(
             remedy="Give another one with --dir.",
         ) from error
     held = become_the_one(settings.folder)
+    claim = Claim(settings.store)
     try:
-        return asyncio.run(_supervised(make, settings, tell))
+        return asyncio.run(_supervised(make, settings, claim, tell))
     finally:
+        claim.close()
         os.close(held)
 
 
 async def _supervised(
-    make: Callable[[Runs], Subject], settings: Settings, tell: Callable[[str], None]
+    make: Callable[[Runs], Subject],
+    settings: Settings,
+    claim: Claim,
+    tell: Callable[[str], None],
 ) -> Verdict:
+    clock = SystemClock()
+    await _require_alone(settings.folder, claim, clock)
     tag = tag_of(settings.folder)
     # What an earlier supervisor asked and did not live to hear the answer of.
     processes.send(processes.tagged(tag + _ASKED), signal.SIGKILL)
@@ -99,8 +107,6 @@ async def _supervised(
             "utf-8", "replace"
         )
 
-    clock = SystemClock()
-
     def say(text: str) -> None:
         tell(mask(text))
 
@@ -110,6 +116,7 @@ async def _supervised(
         attempts=KeptAttempts(
             settings.folder,
             clock=clock,
+            claim=claim,
             tag=tag,
             log_bytes=settings.log_bytes,
             secrets=secrets,
@@ -138,6 +145,12 @@ async def _supervised(
         loop.add_signal_handler(number, _say_nothing)
     let_through()
     return await supervisor.supervise()
+
+
+async def _require_alone(folder: Path, claim: Claim, clock: Clock) -> None:
+    # What lives of our own run has the claim for us, until another attempt begins.
+    if not claim.take() and not is_taken(folder / ATTEMPT_LOCK):
+        await claim.require(clock)
 
 
 def _say_nothing() -> None:

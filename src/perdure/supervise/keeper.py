@@ -41,7 +41,10 @@ _KILLED_S = 10.0
 
 
 class Setup(Record):
-    """What a keeper is told, on its standard input."""
+    """What a keeper is told, on its standard input.
+
+    `held` are descriptors that say that something of the attempt lives; the run inherits them.
+    """
 
     number: int
     words: tuple[str, ...]
@@ -51,7 +54,7 @@ class Setup(Record):
     log_bytes: int
     secrets: tuple[str, ...]
     tag: str
-    lock: int
+    held: tuple[int, ...]
     leave_s: float
     dump_signal: int | None = None
 
@@ -104,7 +107,7 @@ class Keeper:
                 stdout=theirs,
                 stderr=theirs,
                 env={**setup.environment, setup.tag: str(setup.number)},
-                pass_fds=(setup.lock,),
+                pass_fds=setup.held,
                 start_new_session=True,
                 # This process has one thread, and the library is loaded.
                 preexec_fn=partial(_become_the_run, library, os.getpid()),  # noqa: PLW1509
@@ -236,7 +239,8 @@ def main() -> int:
         setup = msgspec.json.decode(sys.stdin.buffer.read(), type=Setup)
     except msgspec.MsgspecError:
         return 1  # the supervisor died in the middle of the sentence: there is no run
-    os.set_inheritable(setup.lock, False)
+    for descriptor in setup.held:
+        os.set_inheritable(descriptor, False)
     Keeper(setup).keep()
     return 0
 

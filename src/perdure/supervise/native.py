@@ -21,8 +21,9 @@ from perdure.supervise.general import Runs
 from perdure.supervise.subject import Look
 
 PROGRAM = (sys.executable, "-P", "-m", "perdure.cli")
+# What a run has from its first commit on.
+REGISTRY = "run.db"
 
-_REGISTRY = "run.db"
 _STATUS = "status.json"
 _STATUS_BYTES_MAX = 65_536
 _KEPT = "kept"
@@ -124,7 +125,7 @@ class Native:
     async def existence(self) -> tuple[Existence | None, str]:
         """Say whether there is a run: it has a registry from its first commit on."""
         try:
-            found = (self._folder / _REGISTRY).exists()
+            found = (self._folder / REGISTRY).exists()
         except OSError as error:
             return None, f"{self._folder} cannot be looked at ({error.strerror or error})."
         return (Existence.USABLE if found else Existence.ABSENT), ""
@@ -164,7 +165,7 @@ class Native:
 
     async def standing(self) -> Look:
         """Ask the record how far the run is."""
-        if not (self._folder / _REGISTRY).exists():
+        if not (self._folder / REGISTRY).exists():
             return Look()
         told, fault = await self._asked("status", _Told)
         if told is None:
@@ -180,7 +181,7 @@ class Native:
 
     async def artifact(self, *, is_clean: bool) -> Artifact:
         """Verify every world to its horizon, and export the run; only after a clean end."""
-        if not is_clean or not (self._folder / _REGISTRY).exists():
+        if not is_clean or not (self._folder / REGISTRY).exists():
             return Artifact()
         verified, fault = await self._asked("verify", _Verified)
         if verified is None:

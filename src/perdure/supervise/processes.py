@@ -92,6 +92,16 @@ def children_of(parent: int) -> list[int]:
     ]
 
 
+def holders_of_name(name: str) -> list[int]:
+    """List the processes that hold a name of the system's, as far as that may be seen."""
+    try:
+        lines = (_PROC / "net/unix").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+    sockets = {f"socket:[{line.split()[6]}]" for line in lines if line.endswith(f" @{name}")}
+    return [pid for pid in _pids() if not sockets.isdisjoint(_open_files(pid))]
+
+
 def send(pids: Iterable[int], number: int) -> None:
     """Send a signal to processes, those that are gone left out."""
     for pid in pids:
@@ -155,6 +165,16 @@ def _pids() -> list[int]:
         return [int(name) for name in os.listdir(_PROC) if name.isdigit()]  # noqa: PTH208 - names
     except OSError:
         return []
+
+
+def _open_files(pid: int) -> list[str]:
+    folder = _PROC / str(pid) / "fd"
+    found = []
+    with suppress(OSError):
+        for name in os.listdir(folder):  # noqa: PTH208 - names
+            with suppress(OSError):
+                found.append(os.readlink(folder / name))  # noqa: PTH115 - a name, and no path
+    return found
 
 
 def _stat(pid: int) -> list[str]:

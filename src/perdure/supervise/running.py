@@ -13,8 +13,9 @@ from pathlib import Path
 import msgspec
 
 from perdure.base.clock import Clock
-from perdure.base.errors import StorageError
+from perdure.base.errors import HeldError, StorageError
 from perdure.supervise import processes
+from perdure.supervise.claim import Claim
 from perdure.supervise.command import Command
 from perdure.supervise.ends import End
 from perdure.supervise.escalation import Step
@@ -88,6 +89,7 @@ class KeptAttempts:
         folder: Path,
         *,
         clock: Clock,
+        claim: Claim,
         tag: str,
         log_bytes: int,
         secrets: tuple[str, ...],
@@ -96,6 +98,7 @@ class KeptAttempts:
     ) -> None:
         self._folder = folder
         self._clock = clock
+        self._claim = claim
         self._tag = tag
         self._log_bytes = log_bytes
         self._secrets = secrets
@@ -106,11 +109,13 @@ class KeptAttempts:
         """Begin an attempt.
 
         Raises:
+            HeldError: another supervisor looks after the run meanwhile.
             StorageError: something of an earlier attempt is left, or no process can be started.
 
         """
         lock = await self._lock()
         try:
+            held = (lock, *self._claim.descriptors)
             setup = Setup(
                 number=number,
                 words=command.words,
@@ -120,11 +125,11 @@ class KeptAttempts:
                 log_bytes=self._log_bytes,
                 secrets=self._secrets,
                 tag=self._tag,
-                lock=lock,
+                held=held,
                 leave_s=self._leave_s,
                 dump_signal=self._dump_signal,
             )
-            child = _started(lock)
+            child = _started(held)
             assert child.stdin is not None
             with suppress(BrokenPipeError), child.stdin as line:
                 line.write(msgspec.json.encode(setup))
@@ -156,6 +161,7 @@ class KeptAttempts:
         """Say how an attempt ended.
 
         Raises:
+            HeldError: another supervisor looks after the run meanwhile.
             StorageError: something of it cannot be ended.
 
         """
@@ -167,6 +173,16 @@ class KeptAttempts:
         return told.end or End(), told.tail
 
     async def _lock(self) -> int:
+        lock = await self._alone()
+        try:
+            # The run of an earlier supervisor had it in our place until now.
+            await self._claim.require(self._clock)
+        except HeldError:
+            os.close(lock)
+            raise
+        return lock
+
+    async def _alone(self) -> int:
         until_s = self._clock.now_s() + _LEAVES_WITHIN_S
         while True:
             left = processes.tagged(self._tag)
@@ -202,25 +218,25 @@ def make_room(folder: Path) -> None:
     Slot(folder / ATTEMPT_NAME).make_room()
 
 
-def _started(lock: int) -> subprocess.Popen[bytes]:
+def _started(held: tuple[int, ...]) -> subprocess.Popen[bytes]:
     # The modules are looked for where they are here, and never beside the working folder (-P).
     path = os.pathsep.join(map(os.path.abspath, sys.path))
     # A signal that comes before its run is there waits until it is; nothing is lost, and it is not
     # the keeper that ends.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_ON)
     try:
-        return _popen(path, lock)
+        return _popen(path, held)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _popen(path: str, lock: int) -> subprocess.Popen[bytes]:
+def _popen(path: str, held: tuple[int, ...]) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-P", "-m", "perdure.supervise.keeper"],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        pass_fds=(lock,),
+        pass_fds=held,
         env={**os.environ, "PYTHONPATH": path},
         start_new_session=True,
     )

@@ -40,11 +40,13 @@ class Check:
 class Settings:
     """Everything about a supervisor that is not about the run itself.
 
-    Times are seconds, sizes bytes. `folder` is the supervisor's own. `errors_max` is how often in a
+    Times are seconds, sizes bytes. `folder` is the supervisor's own, and `store` where the run has
+    its own, None if that is not known. `errors_max` is how often in a
     row a predicate may be broken. `disk_wait_s` is how long a full disk is waited for.
     """
 
     folder: Path
+    store: Path | None = None
     allowance: Allowance = field(default_factory=Allowance)
     backoff: Backoff = field(default_factory=Backoff)
     deadlines: Deadlines = field(default_factory=Deadlines)

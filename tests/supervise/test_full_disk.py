@@ -16,17 +16,23 @@ MOUNT = ["unshare", "--mount", "--propagation", "private"]
 PROGRAM = shlex.join([sys.executable, "-m", "perdure.cli"])
 
 
+def where_disks_are_mounted(disk: Path) -> list[str]:
+    """Make a folder that a disk can be mounted on; give the words before what may mount it."""
+    private = MOUNT if os.geteuid() == 0 else [*MOUNT, "--user", "--map-root-user"]
+    disk.mkdir()
+    if subprocess.run([*private, "mount", "-t", "tmpfs", "tmpfs", disk], check=False).returncode:
+        pytest.skip("no disk of its own can be mounted here")
+    return private
+
+
 def test_a_full_disk_keeps_nothing_from_being_supervised(tool: Tool, tmp_path: Path):
     """How it stands and how an attempt ended is still written, into room that was taken before.
 
     The disk is full from the first attempt on. The run is resumed and comes to its end; only the
     receipt has no room, which is a pause. With room, the same command earns it.
     """
-    private = MOUNT if os.geteuid() == 0 else [*MOUNT, "--user", "--map-root-user"]
     disk = tmp_path / "sup"
-    disk.mkdir()
-    if subprocess.run([*private, "mount", "-t", "tmpfs", "tmpfs", disk], check=False).returncode:
-        pytest.skip("no disk of its own can be mounted here")
+    private = where_disks_are_mounted(disk)
     fill = f"sh -c 'cat /dev/zero > {disk}/filler; true'"
     first = shlex.join(tool.words(on_start=fill))
     again = shlex.join(tool.words())
@@ -53,3 +59,20 @@ cp {disk}/receipt.json {disk}/history.jsonl {tmp_path}
     assert (tmp_path / "again").read_text() == "0\n", (tmp_path / "errors2").read_text()
     assert json.loads((tmp_path / "receipt.json").read_text())["attempt"] == 3
     assert tool.is_whole()
+
+
+@pytest.mark.parametrize("whose", ["sup", "artifact"])
+def test_every_disk_that_is_written_to_has_to_have_room(tool: Tool, tmp_path: Path, whose: str):
+    """The supervisor's own and that of an artifact too; nothing is begun, and it is named."""
+    disk = tmp_path / whose
+    private = where_disks_are_mounted(disk)
+    words = tool.words(
+        disk_floor="1MB", disk_wait="100ms", artifact_file=f"{tmp_path}/artifact/days.jsonl"
+    )
+    script = f"mount -t tmpfs -o size=512k tmpfs {disk}; exec {PROGRAM} {shlex.join(words)}"
+    ended = subprocess.run(
+        [*private, "sh", "-c", script], capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 75, ended.stderr
+    assert f"bytes are free at {disk}, 1000000 are wanted" in ended.stderr
+    assert not tool.out.exists()

@@ -69,6 +69,7 @@ class Runner:
         self.is_polite = False
         self.is_mute = False
         self.free: int | None = None
+        self.free_elsewhere: dict[str, int] = {}
         self.dies_at_s = 1e12
         self.counted: set[str] = set()
         self.number = 0
@@ -139,6 +140,9 @@ class Runner:
     def run(self) -> Process | None:
         return None
 
+    def free_bytes(self, place: Path) -> int | None:
+        return self.free_elsewhere.get(str(place), self.free)
+
 
 def supervised(runner: Runner, folder: Path, **settings: Any) -> tuple[Verdict, list[Any]]:
     """Supervise a run in memory to its end; give what came of it, and its history."""
@@ -160,7 +164,7 @@ def supervised(runner: Runner, folder: Path, **settings: Any) -> tuple[Verdict, 
         manager=ServiceManager({}),
         tell=lambda _: None,
         suspended_s=lambda: clock.slept_s,
-        free_bytes=lambda _: runner.free,
+        free_bytes=runner.free_bytes,
     )
     found = asyncio.run(Supervisor(means).supervise())
     lines = (folder / "history.jsonl").read_text().splitlines()
@@ -305,6 +309,29 @@ def test_a_disk_that_fills_up_is_a_pause_and_spends_nothing(runner: Runner, tmp_
     assert runner.begun[0] < 100
     assert runner.begun[1] >= 9000
     assert [event["why"] for event in history if event["event"] == "paused"] == ["disk"]
+
+
+def test_any_disk_that_fills_up_is_a_pause_and_named(runner: Runner, tmp_path: Path):
+    """One that was never short needs no quarter more; each that was, does."""
+    clock, runner.is_polite, runner.free = runner.clock, True, 110
+
+    def leaves(free: int, place: str) -> Callable[[], None]:
+        return lambda: runner.free_elsewhere.update({place: free})
+
+    clock.at = {
+        100: leaves(99, "/artifact"),
+        4000: leaves(124, "/artifact"),
+        6000: leaves(98, "/logs"),
+        9000: leaves(125, "/artifact"),
+        12000: leaves(125, "/logs"),
+    }
+    places = (Path("/run"), Path("/artifact"), Path("/logs"))
+    found, history = supervised(runner, tmp_path, disk_floor=100, watched=places)
+    assert found.state is State.DONE
+    assert runner.begun[1] >= 12000
+    assert [event["place"] for event in history if event["event"] == "disk-short"] == ["/artifact"]
+    (paused,) = (event for event in history if event["event"] == "paused")
+    assert (paused["place"], paused["free"]) == ("/artifact", 99)
 
 
 def test_room_that_will_not_do_is_told_long_before(runner: Runner, tmp_path: Path):

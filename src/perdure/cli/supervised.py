@@ -65,13 +65,13 @@ class Meant:
     """What the words mean: a subject, and where it is.
 
     `home` is the supervisor's folder if no other one is given, `store` the run's, if it is known,
-    and `watched` where the run writes.
+    and `written` the folders that the run writes to, its own first.
     """
 
     make: Make
     home: Path
     store: Path | None
-    watched: Path
+    written: tuple[Path, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,7 +149,7 @@ def native(words: Words) -> Meant:
     def make(run: Runs) -> Subject:
         return Native(words.study, folder, run, words=words.rest, for_run=for_run)
 
-    return Meant(make=make, home=folder / FOLDER_NAME, store=folder / REGISTRY, watched=folder)
+    return Meant(make=make, home=folder / FOLDER_NAME, store=folder / REGISTRY, written=(folder,))
 
 
 def general(words: Words) -> Meant:
@@ -198,7 +198,10 @@ def general(words: Words) -> Meant:
         make=lambda runs: General(asked, runs),
         home=Path(_FOLDER) / key,
         store=store,
-        watched=store.parent if store is not None else Path(),
+        written=(
+            store.parent if store is not None else Path(),
+            *(file.parent for file in asked.files),
+        ),
     )
 
 
@@ -217,13 +220,14 @@ def settings_of(limits: Limits, meant: Meant, folder: str, shell: tuple[str, ...
     from perdure.supervise.quantity import seconds, size  # noqa: PLC0415 - heavy
     from perdure.supervise.settings import Event, Settings  # noqa: PLC0415 - heavy
 
+    home = Path(folder) if folder else meant.home
     poll_s = seconds(limits.poll, "--poll")
     if not poll_s:
         raise UsageError("--poll must be more than 0.")
     return Settings(
-        folder=Path(folder) if folder else meant.home,
+        folder=home,
         store=meant.store,
-        watched=meant.watched,
+        watched=(*meant.written, home),
         allowance=Allowance(
             attempts=limits.attempts,
             seconds=seconds(limits.patience_time, "--patience-time"),

@@ -118,7 +118,8 @@ class Beginning:
         until_s = means.clock.now_s() + means.settings.disk_wait_s
         while not room.is_enough():
             if telling.state is not State.PAUSED:
-                means.history.note("paused", why="disk", free=self._case.free_bytes)
+                place, free = room.shortest
+                means.history.note("paused", why="disk", place=str(place), free=free)
                 telling.write(State.PAUSED, room.told)
                 means.tell(f"Paused: {room.told}.")
                 await telling.call(Event.PAUSE, room.told)

@@ -41,8 +41,9 @@ class Settings:
     """Everything about a supervisor that is not about the run itself.
 
     Times are seconds, sizes bytes. `folder` is the supervisor's own, and `store` where the run has
-    its own, None if that is not known. `errors_max` is how often in a
-    row a predicate may be broken. `disk_wait_s` is how long a full disk is waited for.
+    its own, None if that is not known. On the disks of `watched` there has to be room: first that
+    of the run, then all others that are written to. `errors_max` is how often in a row a predicate
+    may be broken. `disk_wait_s` is how long a full disk is waited for.
     """
 
     folder: Path
@@ -58,7 +59,7 @@ class Settings:
     guard: Command | None = None
     dump_signal: int | None = None
     secret_names: tuple[str, ...] = ()
-    watched: Path = Path()
+    watched: tuple[Path, ...] = (Path(),)
     poll_s: float = 5.0
     look_s: float = 0.5
     predicate_s: float = 60.0

@@ -123,7 +123,6 @@ def _in_order(wanted: list[str], shown: str) -> None:
         place = lines.index(line.rstrip(), place) + 1
 
 
-@pytest.mark.timeout(300)  # runs the example, and a real model
 def turns() -> list[Path]:
     """List the pages that have blocks; of the long examples one at quick size, and all at full."""
     listed = [page for page in pages() if blocks(page)]
@@ -131,6 +130,7 @@ def turns() -> list[Path]:
     return [page for page in listed if page not in long] + some(long, 3)
 
 
+@pytest.mark.timeout(300)  # runs the example, and a real model
 @pytest.mark.parametrize("page", turns(), ids=str)
 def test_every_block_of_a_page_runs(page: Path, tmp_path: Path) -> None:
     """Each block does what the page says, in a folder like a fresh clone."""

@@ -48,8 +48,8 @@ Example:
   perdure supervise study.yaml --out runs/first -- --workers 4
   perdure supervise --start "python run.py start --out out" \\
       --resume "python run.py resume --out out" --exists out/run.db \\
-      --progress "grep -c day out/telemetry.jsonl" \\
-      --artifact "grep -c day.ended out/world.jsonl" --target 130
+      --distinct --progress "grep -o ^day-[0-9]*, out/log.csv" \\
+      --artifact "grep -o ^day-[0-9]*, out/days.csv" --target 130
 """
 
 

@@ -60,7 +60,8 @@ def config_of(
     )
     models = dict.fromkeys(("tier_a", "tier_b"), spec)
     study = msgspec.structs.replace(config.study, models=models)
-    return RunConfig(**{**vars(config), "study": study})
+    # As `perdure run` does: what a run listens by is in its folder before there is a run.
+    return RunConfig(**{**vars(config), "study": study, "tells_stacks": True})
 
 
 def main(base_url: str, out: str, *places: str) -> int:

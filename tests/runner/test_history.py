@@ -28,10 +28,14 @@ def test_what_a_run_leaves_before_its_registry_is_no_obstacle(tmp_path: Path):
     for name in ("governor.lock", "reserve", "status.json", "stop", "run.db.new", "run.db.new-wal"):
         (tmp_path / name).touch()
     (tmp_path / "worlds").mkdir()
+    (tmp_path / "logs").mkdir()
+    assert not look_back(town(2, out=str(tmp_path)), now_s=0.0).begun
+    # It listens for who asks where it is from its first instant on, and may have been asked.
+    (tmp_path / "logs" / "stacks-run.txt").write_text("Those were the threads.")
     assert not look_back(town(2, out=str(tmp_path)), now_s=0.0).begun
 
 
-@pytest.mark.parametrize("name", ["notes", "worlds", "data"])
+@pytest.mark.parametrize("name", ["notes", "worlds", "data", "logs"])
 def test_what_is_somebody_elses_is_left_alone(tmp_path: Path, name: str):
     """A folder that holds anything else is refused, and the thing is named."""
     (tmp_path / name / "one").mkdir(parents=True)

@@ -45,6 +45,14 @@ class Slow(ChannelWorld):
             wait_in_vain("never told")
         return super().step(tick, turns, plan, answers)
 '''
+KILLED_AT_ONCE = """\
+import os, signal, sys
+from perdure.cli.entry import execute
+from perdure.runner import assembly
+
+assembly.look_again = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+execute(sys.argv[1:])
+"""
 STUDY = SAMPLE.replace("seeds: [1, 2]", "seeds: [1]").replace("horizon: 4", "horizon: 2")
 STUDY = (
     STUDY.replace("waves: [0, 3]", "waves: [0]").replace(", 2: [c2]", "").replace(", 2: [c1]", "")
@@ -114,6 +122,21 @@ def test_a_run_that_is_asked_says_where_it_is(tmp_path: Path, workers: int) -> N
     assert again.returncode == 0, errors
     assert digests(asked) == digests(unasked)
     assert not list((unasked / "logs").glob("stacks-*"))
+
+
+def test_a_run_killed_before_there_is_a_record_is_begun_again(tmp_path: Path) -> None:
+    """It can be asked from its first instants on; what it made for that is no obstacle later."""
+    (tmp_path / "people.csv").write_text(PEOPLE, encoding="utf-8")
+    (tmp_path / "study.yaml").write_text(SAMPLE, encoding="utf-8")
+    out = tmp_path / "run"
+    words = ["run", str(tmp_path / "study.yaml"), "--out", str(out), "--model", "baseline"]
+    killed = subprocess.run([sys.executable, "-c", KILLED_AT_ONCE, *words], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert [path.name for path in (out / "logs").iterdir()] == ["stacks-run.txt"]
+    assert not (out / "run.db").exists()
+    again = started(tmp_path, out, 0)
+    _, errors = again.communicate(timeout=100)
+    assert again.returncode == 0, errors
 
 
 def test_other_handlers_and_files_are_left_as_they_were(tmp_path: Path) -> None:

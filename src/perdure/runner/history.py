@@ -21,6 +21,7 @@ from perdure.records.registry import LogPayload, Moved, RunState
 from perdure.records.result import RunResult
 from perdure.records.study import Study
 from perdure.runner.config import RunConfig
+from perdure.runner.failure_log import LOGS_NAME
 from perdure.runner.governor import result_of
 from perdure.runner.inputs import Asked, holds_out_the_same, what_moved
 from perdure.runner.ledger import spent_in, spent_outside
@@ -33,6 +34,7 @@ from perdure.runner.moved import (
     require_leave,
     told,
 )
+from perdure.runner.stacks import is_of_stacks
 from perdure.study.identity import input_hashes
 from perdure.trace.files import exists
 from perdure.trace.forced import (
@@ -49,7 +51,7 @@ from perdure.trace.reserve import RESERVE_NAME
 from perdure.trace.stop_request import STOP_NAME
 from perdure.trace.workers_lock import WORKERS_LOCK_NAME
 
-# What a run leaves that was killed before its registry was born.
+# Files that a run leaves which was killed before its registry was born.
 # The last is where a supervisor of the run has its own files, before there is a run.
 _REMAINS = {LOCK_NAME, WORKERS_LOCK_NAME, RESERVE_NAME, STOP_NAME, STATUS_NAME, "supervise"}
 
@@ -248,13 +250,7 @@ def _require_free(folder: Path) -> None:
 def _require_empty(folder: Path) -> None:
     if not folder.exists():
         return
-    others = sorted(
-        item.name
-        for item in folder.iterdir()
-        if item.name not in _REMAINS
-        and not item.name.startswith(REGISTRY_NAME)
-        and not (item.name == WORLDS_NAME and item.is_dir() and not any(item.iterdir()))
-    )
+    others = sorted(item.name for item in folder.iterdir() if not _is_left_of_a_run(item))
     if others:
         # What another run began to write there just now is not something else.
         _require_free(folder)
@@ -263,3 +259,12 @@ def _require_empty(folder: Path) -> None:
             where=str(folder),
             remedy="Give a folder that is empty or does not exist yet.",
         )
+
+
+def _is_left_of_a_run(item: Path) -> bool:
+    """Say whether a run leaves this that is killed before its registry is born."""
+    if item.name == WORLDS_NAME:
+        return item.is_dir() and not any(item.iterdir())
+    if item.name == LOGS_NAME:
+        return item.is_dir() and all(map(is_of_stacks, item.iterdir()))
+    return item.name in _REMAINS or item.name.startswith(REGISTRY_NAME)

@@ -24,6 +24,8 @@ from perdure.runner.failure_log import LOGS_NAME
 
 ASKS = signal.SIGUSR1
 
+_NAMES = "stacks-*.txt"
+
 AlsoAsked = list[Callable[[], None]]
 
 
@@ -35,7 +37,7 @@ def stacks_on_request(folder: Path, name: str) -> Iterator[AlsoAsked]:
     main thread, and where no such file can be made, nobody is answered.
     """
     also: AlsoAsked = []
-    file = _opened(folder / LOGS_NAME / f"stacks-{name}.txt")
+    file = _opened(folder / LOGS_NAME / _NAMES.replace("*", name))
     if file is None:
         yield also
         return
@@ -71,11 +73,16 @@ def _nothing() -> None:
     """Do nothing: that the loop wakes is all."""
 
 
+def is_of_stacks(path: Path) -> bool:
+    """Say whether a file is one of these, asked for or not: each is there before there is a run."""
+    return path.match(_NAMES)
+
+
 def forget_unasked(folder: Path) -> None:
     """Remove the files of processes that nobody asked; they are gone, and so is the run's own."""
     logs = folder / LOGS_NAME
     with suppress(OSError):
-        for path in logs.glob("stacks-*.txt"):
+        for path in logs.glob(_NAMES):
             if path.stat().st_size == 0:
                 path.unlink()
         logs.rmdir()  # if nothing else is there

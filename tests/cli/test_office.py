@@ -39,6 +39,22 @@ def test_what_is_done_today_is_seen_tomorrow(perdure, tmp_path: Path):
         assert server.calls == 2 * 5 * 3 * 4
     assert perdure("verify", out).status == 0
     assert perdure("replay", out).status == 0
+    report = perdure("report", out, "--json").document
+    for use in report["tools"]:
+        asked = {one["tool"]: one["count"]["asked"] for one in use["tools"]}
+        assert asked == {
+            "list_documents": 15,
+            "read_document": 0,
+            "read_notes": 15,
+            "write_document": 0,
+            "send_note": 15,
+        }
+        assert {(one["count"]["turns"], one["count"]["personas"]) for one in use["tools"]} == {
+            (15, 5)
+        }
+        assert use["endings"]["causes"] == {"concluded": 15}
+        assert use["effects"] is None
+    assert [use["scenario"] for use in report["tools"]] == ["lift-works", "lift-unknown"]
     with RunReader.open(out) as reader:
         for world in reader.worlds:
             events = list(reader.events(world.world_id))

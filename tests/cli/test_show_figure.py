@@ -1,6 +1,6 @@
 """Every number of a report resolves to events: it comes out again from these very events alone.
 
-Four runs are recorded. Every figure of their reports is looked up by its address, and its value is
+Five runs are recorded. Every figure of their reports is looked up by its address, and its value is
 computed a second time, by the small code here, from what its ids name and from nothing else.
 """
 
@@ -32,6 +32,7 @@ from perdure.base.errors import EXIT_DONE, EXIT_USAGE
 from perdure.cli.shown import look
 from perdure.records.events import KIND_OF, BeliefsHeld, Event, Turn
 from perdure.records.study import Study
+from perdure.records.tools import AnswerStatus
 from perdure.trace.reader import RunReader
 
 Found = Mapping[str, Sequence[tuple[str, Event]]]
@@ -334,6 +335,7 @@ def check_beliefs(run: Run, figure: Figure, keys: Sequence[str], parts: Found) -
     check_spread(run.value(figure), shares)
 
 
+STATUSES = [str(status) for status in AnswerStatus]
 _OF_MESSAGES = {"exposures", "messages", "gini", "first_tenth"}
 
 
@@ -397,6 +399,63 @@ def check_channels(run: Run, figure: Figure, keys: Sequence[str], parts: Found) 
     values = [one for world in ended if (one := measured(sides[world])) is not None]
     assert name in {what, "exposures", what.partition("-")[2].replace(":", ": ")}
     check_spread(spread, values)
+
+
+def check_tools(run: Run, figure: Figure, keys: Sequence[str], parts: Found) -> None:
+    """Count calls by what they came to, and the turns and people that asked, of all that could."""
+    found = run.value(figure)
+    if len(keys) == 2:
+        assert found.asked == len(parts["asked"])
+        assert found.nameless == len(parts["nameless"])
+        assert found.endings.turns == len(parts["turns"])
+    elif len(keys) == 3:
+        worlds = {name: by_world(parts[name]) for name in parts}
+        counts = [(found.count, list(worlds["asked"]) + list(worlds["turns"]))]
+        counts += [(one.count, [one.world_id]) for one in found.by_seed]
+        for count, ids in counts:
+            asked, answered, used, had = (
+                [(world, event) for world in dict.fromkeys(ids) for event in worlds[name][world]]
+                for name in ("asked", "answered", "used", "turns")
+            )
+            assert count.asked == len(asked) == len(answered)
+            assert all(one.call.name == keys[2] for one in payloads(asked))
+            assert all(keys[2] in one.tools for one in payloads(had))
+            said = Counter(str(one.status) for one in payloads(answered))
+            assert msgspec.to_builtins(count.outcomes) == {name: said[name] for name in STATUSES}
+            runs = {(world, event.payload.run) for world, event in asked}  # type: ignore[union-attr]
+            assert count.used == len(used) == len(runs)
+            assert count.turns == len(had)
+            assert count.people == len({event.persona for _, event in asked})
+            assert count.personas == len({event.persona for _, event in had})
+    elif keys[3] in STATUSES:
+        assert found == len(parts["counted"])
+        assert {str(one.status) for one in payloads(parts["counted"])} <= {keys[3]}
+    else:
+        counted, of = by_world(parts["counted"]), by_world(parts["of"])
+        check_spread(found, [len(counted[world]) / len(events) for world, events in of.items()])
+
+
+def check_effects(run: Run, figure: Figure, keys: Sequence[str], parts: Found) -> None:
+    """Count the calls of what acts outside by what they came to."""
+    found = run.value(figure)
+    if len(keys) == 2:
+        said = Counter(str(one.status) for one in payloads(parts["asked"]))
+        assert msgspec.to_builtins(found) == {name: said[name] for name in STATUSES}
+        assert {one.name for one in payloads(parts["asked"])} == {"append_line"}
+    else:
+        assert found == len(parts["counted"])
+        assert {str(one.status) for one in payloads(parts["counted"])} <= {keys[2]}
+
+
+def check_endings(run: Run, figure: Figure, keys: Sequence[str], parts: Found) -> None:
+    """Count turns by why they ended, of those that began."""
+    found = run.value(figure)
+    causes = Counter(str(one.cause) for one in payloads(parts["counted"]))
+    if len(keys) == 2:
+        assert found.causes == causes
+        assert found.turns == len(parts["of"]) == causes.total()
+    else:
+        assert {keys[2]: found} == causes
 
 
 def check_costs(run: Run, figure: Figure, _keys: Sequence[str], parts: Found) -> None:
@@ -552,6 +611,9 @@ CHECKS: dict[str, Callable[[Run, Figure, Sequence[str], Found], None]] = {
     "beliefs": check_beliefs,
     "polarization": check_polarization,
     "channels": check_channels,
+    "tools": check_tools,
+    "effects": check_effects,
+    "endings": check_endings,
     "verbatims": check_verbatims,
     "anomalies": check_anomalies,
     "worlds": check_worlds,
@@ -599,6 +661,7 @@ def test_every_figure_comes_out_again_from_its_events(recorded, name):
         "rumour": {"channels", "polarization", "anomalies", "changes"},
         "street": {"gaps", "failures", "costs", "models", "verbatims"},
         "likeness": {"answers", "personas", "changes", "telling"},
+        "office": {"tools", "effects", "endings"},
     }[name]
     assert expected <= checked.keys()
 
@@ -634,6 +697,9 @@ WHERE: dict[str, tuple[str, ...]] = {
     "opinions[]": ("beliefs",),
     "polarization[]": ("polarization",),
     "channels[]": ("channels",),
+    "tools[]": ("tools",),
+    "tools[].endings": ("endings",),
+    "tools[].effects": ("effects",),
     "anomalies": ("anomalies",),
     "verbatims[]": ("verbatims",),
     "beside.rows[]": ("beside",),
@@ -666,6 +732,7 @@ FIELDS: dict[str, str] = {
     ),
     "Difference": "tick",
     "Divergence": "personas communities bits value chance",
+    "Endings": "turns causes",
     "Fit": "compared correct personas accuracy brier log_loss floored",
     "ForceMark": "ticks",
     "Gap": "count of",
@@ -683,6 +750,7 @@ FIELDS: dict[str, str] = {
     "OpinionAt": "tick",
     "OpinionPath": "personas",
     "Outcome": "personas known withheld",
+    "Outcomes": "ok error refused unknown",
     "Outside": "attempts amount unknown discarded open",
     "OutsidePart": "count amount unknown",
     "PersonaFigures": "tick seeds personas answers",
@@ -701,12 +769,16 @@ FIELDS: dict[str, str] = {
     "SeedNote": "seed",
     "SeedOpinion": "seed counts",
     "SeedShares": "seed scored shares",
+    "SeedTool": "seed",
     "Share": "count of share",
     "Spread": "seeds effective mean sd least most low high",
     "Tally": "asked answered scored unscorable failed unjudged",
     "Telling": "least least_mean differ hold",
     "TickExposures": "tick",
     "TickShares": "tick wave seeds mean",
+    "ToolCount": "asked used turns people personas",
+    "ToolFigures": "outside",
+    "ToolUse": "asked nameless",
     "Verbatims": "answers sampled floor rest wordless",
     "Weighted": "effective",
     "Weighting": "applied personas effective design",

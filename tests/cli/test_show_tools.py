@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -79,6 +80,33 @@ def test_show_lists_what_was_called_and_what_it_came_to(run: Path, perdure) -> N
     assert "It is written." in shown.out
     assert "Its drive ended: concluded." in shown.out
     assert "append_line" in perdure("show", run, f"{world}:{frozen.seq}", "--json").out
+
+
+def test_a_report_tells_what_was_done_with_tools_of_a_run_and_of_its_export(
+    run: Path, perdure, tmp_path: Path
+) -> None:
+    """Turn for turn, what is outside apart; an export gives the same bytes in every form."""
+    (use,) = perdure("report", run, "--json").document["tools"]
+    turns = PEOPLE * DAYS
+    asked = {one["tool"]: one["count"]["outcomes"]["ok"] for one in use["tools"]}
+    used = ("read_document", "write_document", "send_note", "append_line")
+    assert asked == {
+        "list_documents": 0,
+        "read_notes": 0,
+        **dict.fromkeys(used, turns),
+    }
+    assert use["effects"]["ok"] == turns
+    shutil.copytree(run, tmp_path / "run", ignore=shutil.ignore_patterns("export"))
+    assert perdure("export", tmp_path / "run", "--with-held-out").status == 0
+    export = tmp_path / "run" / "export"
+    for form in ("json", "markdown", "html"):
+        from_run, from_export = (perdure("report", of, "--format", form) for of in (run, export))
+        assert from_run.status == from_export.status == 0
+        assert from_run.out == from_export.out
+        assert "append_line" in from_run.out.replace("\\", "")
+    shown = perdure("show", export, "effects/s0/ok", "--json").document
+    assert shown == perdure("show", run, "effects/s0/ok", "--json").document
+    assert [part["events"] for part in shown["parts"]] == [turns, turns]
 
 
 def test_an_export_has_a_row_for_each_call_and_is_checked(run: Path, perdure) -> None:

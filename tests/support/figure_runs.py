@@ -1,22 +1,31 @@
-"""Four recorded runs in which, together, a report has every kind of figure; for tests."""
+"""Five recorded runs in which, together, a report has every kind of figure; for tests."""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import shutil
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
+import msgspec
+import pytest
 from tests.crash.watching_server import WatchingServer
+from tests.support.office import asks, furnish, office
 from tests.support.street_study import write_street
 
+from perdure import runner
 from perdure.cli.entry import execute
+from perdure.records.scenario import ModelPin
+from perdure.records.study import Endpoint, ModelSpec
+from perdure.records.tools import ToolCall
+from perdure.records.usage import Price
 from perdure.testing import MisbehavingServer
 from perdure.testing.exchange import SeenRequest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-RUNS = ("vote", "rumour", "street", "likeness")
+RUNS = ("vote", "rumour", "street", "likeness", "office")
 
 # Ordered by the words that they share, which is all that a baseline sees.
 ANCHORS = """\
@@ -105,6 +114,46 @@ class _Refusing(WatchingServer):
         return "error_text" if chat and mark % 7 == 0 else None
 
 
+def _clerk(body: dict[str, object]) -> str | tuple[ToolCall, ...]:
+    """Call one tool after the other, by chance: also wrongly, also one that is not there."""
+    messages = body["messages"]
+    assert isinstance(messages, list)
+    done = sum(one["role"] == "tool" for one in messages)
+    mark = sha256(repr((messages[1:], body.get("seed"))).encode()).digest()
+    works = (
+        asks("read_document", done, name="plan.md"),
+        asks("read_document", done, name="nothing.md"),
+        asks("send_note", done, to="p1", text=f"A note {mark[1]}."),
+        asks("append_line", done, text=f"A line {mark[1]}."),
+        asks("look_up", done, word=f"word {mark[1]}", more="x"),
+        asks(f"no_tool_{mark[1]}", done),
+    )
+    return "I agree." if mark[0] % 4 == 0 else (works[mark[2] % len(works)],)
+
+
+def _office(folder: Path, out: Path) -> None:
+    """Run an office of three whose people have a tool outside it too, with two seeds."""
+    with pytest.MonkeyPatch.context() as patched, MisbehavingServer(responder=_clerk) as server:
+        patched.setenv("PERDURE_TEST_DESK", str(folder))
+        spec = ModelSpec(
+            pin=ModelPin(provider="http", model="test-model"),
+            endpoint=Endpoint(base_url=server.base_url),
+            price=Price(input_fresh=1, output=1),
+        )
+        config = office(
+            furnish(folder / "study"),
+            "append_line",
+            "look_up",
+            personas=3,
+            seeds=(1, 2),
+            out=str(out),
+            turn_calls_max=5,
+        )
+        models = dict.fromkeys(("tier_a", "tier_b"), spec)
+        asked = msgspec.structs.replace(config.study, models=models)
+        assert runner.run(replace(config, study=asked)).exit_status == 0
+
+
 def _run(*arguments: object) -> None:
     """Call the command line, and let nothing of what it says be seen."""
     with contextlib.redirect_stdout(io.StringIO()):
@@ -126,6 +175,8 @@ def record(name: str, folder: Path) -> Path:
         text = text.replace("seeds: [1, 2, 3]", "seeds: [1, 2]")
         study.write_text(text.replace("waves: [0, 9]", "waves: [0, 5]"))
         _run("run", study, "--n", "24", *quiet)
+    elif name == "office":
+        _office(folder, out)
     elif name == "street":
         with _Refusing(answers=STREET, latency_s=(0.0, 0.0)) as server:
             study = write_street(folder, server.base_url)

@@ -1,4 +1,4 @@
-"""The figures of what people did and believed: beliefs, channels, words, anomalies. Pure."""
+"""The figures of what people did and believed: beliefs, channels, tools, words. Pure."""
 
 from __future__ import annotations
 
@@ -35,19 +35,40 @@ from perdure.analysis.evidence import (
     SameWords,
 )
 from perdure.analysis.polarization import BELIEF
+from perdure.analysis.tool_use import (
+    ANSWERED,
+    ASKED,
+    CALLS,
+    EFFECT,
+    ENDED,
+    HAD,
+    NAMELESS,
+    TURNS_USED,
+    USED,
+    OnTool,
+    Outcomes,
+    ToolFigures,
+    ToolUse,
+)
 from perdure.analysis.verbatims import REST, WORDLESS
 
+_OVER_TURNS = {
+    TURNS_USED: "The share of turns that used",
+    CALLS: "Calls per turn of",
+}
 _SIDES = ("believing", "doubting", "unsure")
 
 
 class ConductFigures(Section):
-    """Figures of beliefs, channels, words, and of the rules that look for anomalies."""
+    """Figures of beliefs, channels, tools, words, and of the rules that look for anomalies."""
 
     def __iter__(self) -> Iterator[Figure]:
         yield from self._beliefs()
         yield from self._polarization()
         for place, channel in enumerate(self.report.channels):
             yield from self._channel(("channels", place), channel)
+        for place, use in enumerate(self.report.tools):
+            yield from self._tools(("tools", place), use)
         yield from self._verbatims()
         yield from self._anomalies()
 
@@ -214,6 +235,73 @@ class ConductFigures(Section):
                     ),
                 )
 
+    def _tools(self, at: Path, use: ToolUse) -> Iterator[Figure]:
+        how, ids = self.report.notes["tools"], self.ids(use.scenario)
+        words = f"scenario {use.scenario}"
+        turns = Part("of", "turns of an agent with tools", OnTool(HAD), ids)
+        yield Figure(
+            address("tools", use.scenario),
+            f"What was asked of tools: {words}.",
+            how,
+            (at,),
+            (
+                turns._replace(name="turns"),
+                Part("asked", "calls that were asked for", OnTool(ASKED), ids),
+                Part("nameless", "those of no tool that there was", OnTool(NAMELESS), ids),
+            ),
+        )
+        yield Figure(
+            address("endings", use.scenario),
+            f"How turns of an agent with tools ended: {words}.",
+            how,
+            ((*at, "endings"),),
+            (turns, Part("counted", "their ends", OnTool(ENDED), ids)),
+        )
+        for cause in use.endings.causes:
+            counted = Part("counted", "those that ended so", OnTool(ENDED, cause=cause), ids)
+            yield Figure(
+                address("endings", use.scenario, cause),
+                f"How often a turn ended by {cause.replace('_', ' ')}: {words}.",
+                how,
+                ((*at, "endings", "causes", cause), (*at, "endings", "turns")),
+                (counted, turns),
+            )
+        if use.effects is not None:
+            what = f"calls of tools outside the world that may act: {words}"
+            effects = Part("asked", "what they came to", OnTool(EFFECT), ids)
+            yield Figure(
+                address("effects", use.scenario),
+                f"What came of {what}.",
+                how,
+                ((*at, "effects"),),
+                (effects,),
+            )
+            yield from _outcomes(("effects", use.scenario), (*at, "effects"), what, how, effects)
+        for place, tool in enumerate(use.tools):
+            yield from self._tool((*at, "tools", place), use.scenario, tool)
+
+    def _tool(self, at: Path, scenario: str, found: ToolFigures) -> Iterator[Figure]:
+        name, how = found.tool, self.report.notes["tools"]
+        keys, what = ("tools", scenario, name), f"calls of {name}: scenario {scenario}"
+        ids, ended = self.ids(scenario), self.ended(scenario)
+        asked = Part("asked", "calls that were asked for", OnTool(ASKED, name), ids)
+        answered = Part("answered", "what they came to", OnTool(ANSWERED, name), ids)
+        used = Part("used", "the first call of each turn", OnTool(USED, name), ids)
+        had = Part("turns", "turns that had it", OnTool(HAD, name), ids)
+        yield Figure(address(*keys), f"All {what}.", how, (at,), (asked, answered, used, had))
+        yield from _outcomes(keys, (*at, "count", "outcomes"), what, how, answered)
+        for figure, one in ((TURNS_USED, used), (CALLS, asked)):
+            yield Figure(
+                address(*keys, figure),
+                f"{_OVER_TURNS[figure]} {name}, over seeds: scenario {scenario}.",
+                "Of each world at its end, the one number over the other; then over these worlds.",
+                ((*at, "between", "spreads", figure),),
+                (
+                    one._replace(name="counted", worlds=ended),
+                    had._replace(name="of", worlds=ended),
+                ),
+            )
+
     def _verbatims(self) -> Iterator[Figure]:
         how = self.report.notes["verbatims"]
         for place, one in enumerate(self.report.verbatims):
@@ -301,3 +389,20 @@ class ConductFigures(Section):
             yield Part("of", "all turns of the tick", OfKinds(turns, (one.tick,)), ids)
             yield Part("run failed", "failed turns of the run", OfKinds(turns[1:]), self.all)
             yield Part("run", "all turns of the run", OfKinds(turns), self.all)
+
+
+def _outcomes(keys: tuple[str, ...], at: Path, what: str, how: str, of: Part) -> Iterator[Figure]:
+    """Give a figure for each outcome of some calls."""
+    for status in Outcomes.__struct_fields__:
+        pick = of.pick
+        assert isinstance(pick, OnTool)
+        counted = of._replace(
+            name="counted", says="those that came to this", pick=pick._replace(cause=status)
+        )
+        yield Figure(
+            address(*keys, status),
+            f"How many came to {status}, of {what}.",
+            how,
+            ((*at, status),),
+            (counted, of._replace(name="of", says="all of them")),
+        )

@@ -17,6 +17,7 @@ from perdure.analysis.answers import Answer, answer_of, failure_name
 from perdure.analysis.grouping import grouping_attribute, groups_of
 from perdure.analysis.questions import figures_by_question, waved_questions
 from perdure.analysis.source import RecordSource
+from perdure.analysis.tool_use import LINES, OnTool, ToolLines
 from perdure.analysis.verbatims import Samples, VerbatimPass, members, sample_size
 from perdure.base.errors import UsageError
 from perdure.records.events import (
@@ -152,7 +153,17 @@ class Probes(NamedTuple):
 
 
 Pick: TypeAlias = (
-    Put | Paired | Held | OnChannel | Spent | OfKinds | Active | Clustered | SameWords | Probes
+    Put
+    | Paired
+    | Held
+    | OnChannel
+    | OnTool
+    | Spent
+    | OfKinds
+    | Active
+    | Clustered
+    | SameWords
+    | Probes
 )
 
 
@@ -253,6 +264,8 @@ class Evidence:
                 return self._held(world, held)
             case OnChannel() as channel:
                 return self._on_channel(world, channel)
+            case OnTool() as tool:
+                return self._on_tool(world, tool)
             case Spent() as spent:
                 return self._spent(world, spent)
             case OfKinds() as kinds:
@@ -429,6 +442,13 @@ class Evidence:
                 case _:
                     kept = False
             if kept:
+                yield event
+
+    def _on_tool(self, world: WorldEntry, wanted: OnTool) -> Iterator[Event]:
+        lines = ToolLines(len(self._study.agent.outside_tools))
+        for event in self._events(world, *LINES):
+            line = lines.line(event.payload)
+            if line is not None and line.is_meant(wanted):
                 yield event
 
     def _spent(self, world: WorldEntry, spent: Spent) -> Iterator[Event]:

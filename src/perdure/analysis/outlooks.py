@@ -1,4 +1,4 @@
-"""What is followed in every world while its events pass: beliefs, communities, channels."""
+"""What is followed in every world while its events pass: beliefs, communities, channels, tools."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from perdure.analysis.opinions import (
 )
 from perdure.analysis.polarization import Polarization, of_answers, of_beliefs
 from perdure.analysis.replicates import ScenarioSeeds
+from perdure.analysis.tool_use import ToolPass, ToolsSeen, ToolUse, tool_use
 from perdure.analysis.verbatims import (
     Samples,
     VerbatimPass,
@@ -60,10 +61,12 @@ class Outlooks:
         self._most = sample_size(len(study.scenarios) * len(study.questions))
         self._chances: dict[str, Chances] = {one.id: {} for one in study.scenarios}
         self._samples: dict[str, Samples] = {one.id: {} for one in study.scenarios}
+        self._outside = len(study.agent.outside_tools)
         self._open: dict[str, tuple[OpinionPass, ExposurePass, IncidentPass]] = {}
         self._opinions: dict[str, Mapping[str, Mapping[int, OpinionCount]]] = {}
         self._exposures: dict[str, Mapping[str, ChannelSeen]] = {}
         self._incidents: dict[str, WorldIncidents] = {}
+        self._tools: dict[str, ToolsSeen] = {}
 
     def watch(self, world: WorldEntry) -> Sequence[Watcher]:
         """Begin to follow a world; those before it have been read."""
@@ -74,7 +77,9 @@ class Outlooks:
         shown, incidents = ExposurePass(self._places), IncidentPass()
         self._open[world.world_id] = beliefs, shown, incidents
         said = VerbatimPass(world.world_id, self._samples[world.scenario], most=self._most)
-        return (beliefs, shown, incidents, said)
+        used = ToolPass(self._places, self._outside)
+        self._tools[world.world_id] = used.seen
+        return (beliefs, shown, incidents, said, used)
 
     def settle(self) -> None:
         """End what was begun: keep what was counted of a world, let go of who was where in it."""
@@ -109,6 +114,15 @@ class Outlooks:
             worlds = [(stands, self._exposures[stands.world_id]) for _, stands in mine]
             found.extend(channel_figures(name, worlds, personas=len(self._places)))
         return tuple(found)
+
+    def tools(self, cells: Cells) -> tuple[ToolUse, ...]:
+        """Sum up what was done with tools, by scenario."""
+        return tool_use(
+            {
+                name: [(stands, self._tools[stands.world_id]) for _, stands in mine]
+                for name, mine in cells.items()
+            }
+        )
 
     def paths(self, cells: Cells) -> tuple[OpinionPath, ...]:
         """Give the path of each belief, by scenario."""

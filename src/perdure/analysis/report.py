@@ -41,6 +41,7 @@ from perdure.analysis.replicates import ScenarioSeeds, scenario_seeds
 from perdure.analysis.scored_by import ScoredBy, scored_by
 from perdure.analysis.source import RecordSource
 from perdure.analysis.telling import Telling, Verdict, telling
+from perdure.analysis.tool_use import ToolUse
 from perdure.analysis.unmeasured import Gap, gaps
 from perdure.analysis.verbatims import SAMPLE_MAX, Verbatims
 from perdure.analysis.watching import Watcher, watched
@@ -111,6 +112,13 @@ CHANNELS = (
     "An exposure is a message in a turn that was taken. Gini: 0 if all messages that were shown "
     "have the same exposures, towards 1 if one has them all; first tenth: the share of exposures "
     "that the most shown tenth of these messages has. Over worlds at their end."
+)
+TOOLS = (
+    "Asked: calls of a tool that the model asked for. Turns: those that asked for it at least "
+    "once, of those that had it; people: the personas of these turns, of those who had it. All of "
+    "it over the closed ticks of a scenario's worlds, each persona once. An error was told to the "
+    "model; what is refused was not let through; unknown: it began, and nobody saw what it came "
+    "to. What is done in a world takes effect only if its turn is taken."
 )
 VERBATIMS = (
     f"Answers in people's own words, at most {SAMPLE_MAX} of a scenario and question, drawn by a "
@@ -189,7 +197,8 @@ class Report(Record):
     about; `beside` compares another run with this one. `opinions` follows the beliefs in each
     claim, and `polarization` says how far communities part; without communities it is empty, which
     is among the gaps. `channels` has what was shown and done on each, `anomalies`
-    where to look again, by stated rules, `verbatims` what was said in people's own words.
+    where to look again, by stated rules, `verbatims` what was said in people's own words. `tools`
+    has what was done with tools, by scenario, and is empty where no turn had any.
     `calendars` say which dates the ticks are.
     """
 
@@ -227,6 +236,7 @@ class Report(Record):
     beside: Beside | None = None
     scored_by: tuple[ScoredBy, ...] = ()
     calendars: tuple[Dates, ...] = ()
+    tools: tuple[ToolUse, ...] = ()
 
 
 class _Frame(Record):
@@ -347,6 +357,7 @@ def build_report(
             "polarization": POLARIZATION,
             "channels": CHANNELS,
             "verbatims": VERBATIMS,
+            "tools": TOOLS,
         },
         marks=marks(source.log),
         comparability=comparability(source.worlds, outcomes),
@@ -369,6 +380,7 @@ def build_report(
         beside=_beside(beside, question, frame.real, cells) if beside is not None else None,
         scored_by=scored_by(study, rescoring),
         calendars=dates_of(study.scenarios),
+        tools=outlooks.tools(cells),
     )
 
 

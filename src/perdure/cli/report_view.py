@@ -30,6 +30,7 @@ from perdure.cli.questions_view import denominators, exposure_parts, wave_parts
 from perdure.cli.spread_view import seeds_parts, several, spread_parts
 from perdure.cli.statistics_view import statistics_parts, telling_parts
 from perdure.cli.tables import fits, heading, items, paragraph, table, title, verbatim
+from perdure.cli.tools_view import tool_parts
 from perdure.cli.verbatims_view import verbatim_parts
 from perdure.cli.worlds_table import cause_parts, world_rows
 
@@ -65,6 +66,7 @@ def report_parts(report: Report, folder: str = "") -> Iterator[Block]:
     yield from statistics_parts(report)
     yield from opinion_parts(report)
     yield from channel_parts(report)
+    yield from tool_parts(report)
     yield from verbatim_parts(report)
     yield from anomaly_parts(report)
     yield from _activation(report)

@@ -301,7 +301,7 @@ def test_every_other_raising_part_ends_in_the_closing_pair() -> None:
         assert simulation.kinds[-2:] == CLOSING
 
 
-@pytest.mark.parametrize("dies_at", range(7))
+@pytest.mark.parametrize("dies_at", range(8))
 def test_a_ledger_that_fails_is_raised_and_the_next_start_up_closes_what_is_there(
     dies_at: int,
 ) -> None:
@@ -310,7 +310,7 @@ def test_a_ledger_that_fails_is_raised_and_the_next_start_up_closes_what_is_ther
     simulation = Simulation(
         steps=[wave("look", "write"), "Done."], tools=[LOOK, WRITE], ledger=ledger
     )
-    if dies_at == 6:  # there are six flushes
+    if dies_at == 7:  # there are seven flushes
         simulation.run()
         assert closing_lines(ledger.lines, CountingClock()) == ()
         return
@@ -339,6 +339,16 @@ def test_after_a_crash_in_any_flush_every_effect_has_its_intent_and_is_closed_as
         unknown = [line for line in closed if isinstance(line, ToolResult)]
         assert [line.call_id for line in unknown] == open_calls
         assert all(line.status is AnswerStatus.UNKNOWN for line in unknown)
+
+
+def test_what_a_wave_did_is_known_before_the_next_request_is_written() -> None:
+    """Killed between a wave that acted and the next request, no outcome is unknown."""
+    whole = Simulation(steps=[wave("write", "look"), "Done."], tools=[LOOK, WRITE])
+    whole.run()
+    assembled = [at for at, kind in enumerate(whole.kinds) if kind == "prompt_shape_compared"][-1]
+    durable = max(count for count in whole.ledger.flushes if count <= assembled)
+    closed = closing_lines(whole.ledger.lines[:durable], CountingClock())
+    assert [line for line in closed if isinstance(line, ToolResult)] == []
 
 
 def test_no_tool_that_acts_runs_before_its_intent_is_durable() -> None:

@@ -51,6 +51,7 @@ class Wave:
         self._record = record
         self._early = early
         self._concurrent = concurrent
+        self._has_acted = False
         self.children: list[Child] = []
         self.results: list[tuple[AnswerStatus, str]] = []
 
@@ -62,8 +63,11 @@ class Wave:
         stop = await self._run_reads(leading)
         for index in range(leading, len(self._calls)):
             if stop is not None:
-                return stop
+                break
             stop = self._ask(index) or await self._run_one(index)
+        if self._has_acted:
+            # The intent of the next call keeps the result of the one before. The last has none.
+            await self._scribe.flush()
         return stop
 
     async def _run_reads(self, count: int) -> Stop | None:
@@ -104,6 +108,7 @@ class Wave:
             if acts:
                 await self._scribe.flush()
                 crashpoint("drive.before-tool")
+                self._has_acted = True
             answer = await self._answer(index, call, verdict)
             if acts:
                 crashpoint("drive.tool-ran")

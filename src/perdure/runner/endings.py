@@ -7,13 +7,14 @@ error of the world, its agent or a plug-in is that world's end alone; any other 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
 import msgspec
 
 from perdure.agent import STEPS_MAX, CallFailedError
+from perdure.base.canonical import sha256
 from perdure.base.errors import (
     EXIT_BUG,
     BudgetReachedError,
@@ -26,12 +27,15 @@ from perdure.base.errors import (
     StorageError,
 )
 from perdure.base.text import one_line, storable
-from perdure.records.drive import DRIVE_KIND_OF
+from perdure.records.drive import DRIVE_KIND_OF, DriveLine, drive_id
+from perdure.records.events import Event, Payload, Turn, TurnNotTaken
 from perdure.records.outcome import DriveDone, TurnDone, TurnFailed, TurnFailureCause
 from perdure.records.presentation import TurnJob
 from perdure.records.registry import WorldOutcome, WorldState
 from perdure.records.request import CallResult, FailureCause
 from perdure.runner.quorum import Shortfall
+from perdure.trace.drive_lines import cited_by
+from perdure.trace.drive_rules import DriveRules
 
 T = TypeVar("T")
 
@@ -177,7 +181,7 @@ def require_outcomes(
 
 def _impossible(job: TurnJob, outcome: TurnDone | TurnFailed) -> str:
     """Say what in an outcome can be of no turn of this job, though it can be recorded."""
-    wrong = _wrong_line(outcome.drive) if outcome.drive is not None else ""
+    wrong = _wrong_drive(job, outcome, outcome.drive) if outcome.drive is not None else ""
     if wrong or isinstance(outcome, TurnFailed):
         return wrong
     about = outcome.reaction.stimulus if outcome.reaction is not None else ""
@@ -191,16 +195,46 @@ def _impossible(job: TurnJob, outcome: TurnDone | TurnFailed) -> str:
     return ""
 
 
-def _wrong_line(left: DriveDone) -> str:
-    """Say what is wrong with the lines of a drive, whose kinds nothing else tells."""
+def _wrong_drive(job: TurnJob, outcome: TurnDone | TurnFailed, left: DriveDone) -> str:
+    """Say what is wrong with the drive that a turn left behind: it is recorded line by line."""
+    rules = DriveRules()
     for line in left.lines:
-        if type(line) not in DRIVE_KIND_OF:
-            return f"a line of its drive is a {type(line).__name__}"
-        try:
-            msgspec.json.decode(_encoder.encode(line), type=type(line))
-        except (msgspec.MsgspecError, TypeError, UnicodeEncodeError, OverflowError) as error:
-            return f"a line of its drive cannot be recorded: {error}"
+        if wrong := _wrong_line(job, line, left.blobs):
+            return wrong
+        if broken := rules.follow(_as_event(job, line)):
+            return f"{DRIVE_KIND_OF[type(line)]} cannot stand where it does in its drive: {broken}"
+    if any(sha256(data).hex() != name for name, data in left.blobs.items()):
+        return "bytes of its drive are not those of their hash"
+    told: Turn | TurnNotTaken
+    if isinstance(outcome, TurnDone):
+        told = Turn(
+            job=job.index, presentation=job.presentation, prompt=(), answer="", did=outcome.did
+        )
+    else:
+        told = TurnNotTaken(job=job.index, presentation=job.presentation, cause=outcome.cause)
+    broken = rules.follow(_as_event(job, told))
+    return f"its drive and its turn do not go together: {broken}" if broken else ""
+
+
+def _wrong_line(job: TurnJob, line: DriveLine, blobs: Mapping[str, bytes]) -> str:
+    """Say what is wrong with one line of a drive, whose kind nothing else tells."""
+    if type(line) not in DRIVE_KIND_OF:
+        return f"a line of its drive is a {type(line).__name__}"
+    try:
+        msgspec.json.decode(_encoder.encode(line), type=type(line))
+    except (msgspec.MsgspecError, TypeError, UnicodeEncodeError, OverflowError) as error:
+        return f"a line of its drive cannot be recorded: {error}"
+    own = drive_id(job.tick, job.index)
+    if line.run != own:
+        return f"a line is of the drive {line.run!r}, and that of this job is {own!r}"
+    missing = next((name for name in cited_by(line) if name not in blobs), None)
+    if missing is not None:
+        return f"a line of its drive cites the bytes {missing[:12]!r}, which are not there"
     return ""
+
+
+def _as_event(job: TurnJob, payload: Payload) -> Event:
+    return Event(seq=0, tick=job.tick, payload=payload, persona=job.persona.id)
 
 
 async def theirs(reference: str, place: str, work: Callable[[], T]) -> T:

@@ -1,7 +1,8 @@
 """What the lines of a tick's drives must say together. Pure.
 
 A turn with tools leaves the lines of its drive: one after the other, from the job's pin to the
-freeze, before the outcome of the same job, each call of a tool with its one result.
+freeze, before the outcome of the same job, each call of a tool with its one result. An agent that
+uses the tools of its world without a drive leaves no lines, and its turn alone says what it did.
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ class DriveRules:
         persona, done = self._over.get(outcome.job, ("", []))
         if persona and persona != event.persona:
             return f"the drive of its job {outcome.job} is that of {persona}"
-        if isinstance(outcome, Turn):
+        if isinstance(outcome, Turn) and persona:
             left = list(done)
             for call in outcome.did:
                 if (call.name, call.arguments) not in left:

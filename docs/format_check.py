@@ -1,17 +1,16 @@
 """Recompute every hash of a run, from docs/format.md alone. Usage: python format_check.py RUN."""
 
-import hashlib, json, re, sqlite3, struct, sys
-from pathlib import Path
+import hashlib, json, pathlib, re, sqlite3, struct, sys
 
 sha = lambda *parts: hashlib.sha256(b"".join(parts)).digest()
 need = lambda holds, place, wrong: holds or sys.exit(f"{place}: {wrong}")
 opened = lambda path: sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
 rows = lambda path, what: opened(path).execute(f"SELECT * FROM {what}").fetchall()
-registry = Path(sys.argv[1]) / "run.db"
-run = json.loads(entry := rows(registry, "run")[0][1])
-study, hashes, kind = json.loads(run["study"]), run["hashes"], ""
+run = json.loads(entry := rows(registry := pathlib.Path(sys.argv[1]) / "run.db", "run")[0][1])
+study, hashes, kinds = json.loads(run["study"]), run["hashes"], ""
 log = {-1: sha(b"perdure-log-1\0", sha(entry))}
 for seq, kind, data, stored in rows(registry, "log ORDER BY seq"):
+    kinds += f" {kind}"
     log[seq] = sha(log.get(seq - 1, b""), struct.pack(">qI", seq, len(kind)), kind.encode(), data)
     need(log[seq] == stored, f"run log {seq}", "the chain does not match")
 ordered = lambda name: rows(registry, f"{name} ORDER BY position")
@@ -26,6 +25,7 @@ grid = [(one["id"], seed) for one in study.get("scenarios", ()) for seed in stud
 found = [(entry["scenario"], entry["replicate_seed"]) for _, entry, *_ in worlds]
 strays = {path.stem for path in registry.parent.glob("worlds/*.db")} - {row[0] for row in worlds}
 need(grid in ([], found) and not strays, "worlds", "a row is missing or another")
+kind = re.sub(" (opened )?(budget_changed|rescored)", "", kinds).rpartition(" ")[2]
 ended, done = kind == "closed", {"completed"} == {one.get("state") for *_, one in worlds}
 need(kind in {"closed", "paused"} or not done, "run log", "its end is missing")
 for world, entry, witness, _ in worlds:
@@ -34,9 +34,8 @@ for world, entry, witness, _ in worlds:
         continue
     header = rows(path, "header")[0][1]
     said = (told := json.loads(header)) | told["scenario"] | {"scenario": told["scenario"]["id"]}
-    hashed = {f"{one}_hash": hashes[one] for one in ("population", "graph") if one in hashes}
-    same = {key: said[key] for key in entry} == entry and told["world_id"] == world
-    need(same and hashed.items() <= told.items(), world, "the header has another")
+    entry |= {f"{one}_hash": hashes[one] for one in ("population", "graph") if one in hashes}
+    need(said | entry | {"world_id": world} == said, world, "the header has another")
     ends = {-1: (sha(b"perdure-chain-1\0", sha(header)), 0, sha(b"perdure-digest-1\0"), -1)}
     for seq, tick, kind, persona, content, data, stored in rows(path, "events ORDER BY seq"):
         chain, count, digest, last = ends.get(seq - 1, (b"", 0, b"", -1))
@@ -47,7 +46,8 @@ for world, entry, witness, _ in worlds:
             digest, bodies, last = sha(digest, *bodies) if bodies else digest, [], tick
         ends[seq] = (sha(chain, frame, data), count + (number >= 0), digest, last)
         need(ends[seq][0] == stored and number in {-1, count}, f"{world}:{seq}", "the chain breaks")
-        cited.update(re.findall(rb'"(?:sha256|vectors?)":"([0-9a-f]{64})"', data))
+        text = data.split(b'"skills":')[0] * (kind not in {"job_pinned", "prompt_shape_compared"})
+        cited |= {*re.findall(rb'"(?:sha256|vectors?|inherited)":"(\w{64})"(?!,"size":0)', text)}
     _, *head, log_seq, log_chain = rows(path, "head")[0]
     need(head == [max(ends), *ends[max(ends)]], world, "the head does not match")
     need(log_seq < 0 or log.get(log_seq) == log_chain, world, "the run log that it saw is gone")

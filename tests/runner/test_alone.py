@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from tests.support.alone import (
 )
 
 from perdure.agent.drive.ceilings import Limited, Meter
-from perdure.agent.drive.ports import Stop
+from perdure.agent.drive.ports import Interrupt, Place, Stop
 from perdure.agent.drive.tools.warden import missing
 from perdure.base.clock import SystemClock
 from perdure.base.errors import UsageError
@@ -35,6 +36,7 @@ from perdure.records.drive import (
     ChildStarted,
     CommandsKilled,
     DriveLine,
+    DriverFailed,
     EndCause,
     HandoffWritten,
     ModelCalled,
@@ -48,7 +50,7 @@ from perdure.records.drive import (
 from perdure.records.increment import Increment, Said
 from perdure.records.request import FailureCause
 from perdure.records.tools import AnswerStatus
-from perdure.runner.alone import DrivenAlone, begin, branch, resume
+from perdure.runner.alone import Company, DrivenAlone, begin, branch, resume
 from perdure.runner.attended import Attended
 from perdure.runner.looking_on import moment_of
 from perdure.testing import MisbehavingServer, SkippingClock
@@ -401,3 +403,30 @@ def test_a_room_that_is_gone_is_said(tmp_path: Path) -> None:
         room.rmdir()
         with pytest.raises(UsageError, match="is not there"):
             asyncio.run(resume(folder, alone(folder)))
+
+
+class Breaks(Attended):
+    """Nobody is there any more when the second turn begins."""
+
+    def at(self, place: Place) -> Sequence[Interrupt]:
+        """Break down."""
+        if place.turn:
+            raise RuntimeError("gone")
+        return super().at(place)
+
+
+def test_a_ledger_is_one_file_however_its_drive_ended(tmp_path: Path) -> None:
+    """After a fault, and after a look whether anything is left to do, reading leaves nothing."""
+    with MisbehavingServer() as server:
+        server.responder = lambda _body: (called("list_files"),)
+        with pytest.raises(RuntimeError, match="gone"):
+            asyncio.run(begin(tmp_path, asked_of(server), Company(interrupts=Breaks(tmp_path))))
+        before = sorted(path.name for path in tmp_path.iterdir())
+        (failed,) = of_kind(lines_in(tmp_path), DriverFailed)
+        assert failed.text == "gone"
+        assert sorted(path.name for path in tmp_path.iterdir()) == before
+        server.responder = lambda _body: "It is done."
+        assert asyncio.run(resume(tmp_path, alone(tmp_path))) is not None
+        assert asyncio.run(resume(tmp_path, alone(tmp_path))) is None
+    lines_in(tmp_path)
+    assert {path.name for path in tmp_path.glob("drive.db*")} == {"drive.db"}

@@ -11,7 +11,7 @@ import asyncio
 import os
 import shutil
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -40,7 +40,7 @@ from perdure.agent.drive.tools.environment import secrets_in
 from perdure.agent.drive.tools.history import History
 from perdure.agent.drive.tools.workspace import Workspace
 from perdure.base.clock import Clock, SystemClock
-from perdure.base.errors import UsageError
+from perdure.base.errors import StorageError, UsageError
 from perdure.base.ids import new_run_id
 from perdure.base.redaction import Redactor
 from perdure.inference.provider import Checkable
@@ -246,7 +246,6 @@ class _Parts:
         """Drive to the end, and leave a transcript."""
         limited = Limited(self.company.interrupts, self.asked.bounds, self.meter, self.clock)
         frozen = await self._drive(ledger, plan, limited)
-        await ledger.finish()
         meter = self.meter
         return DrivenAlone(
             folder=self.folder,
@@ -481,7 +480,18 @@ async def _held(folder: Path, clock: Clock) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def _closing(ledger: DriveLedger) -> AsyncIterator[None]:
+    """Put a ledger into its one file and close it, however the block ends.
+
+    So whoever reads it later leaves nothing beside it. An error of the block is told before one of
+    this: what was appended is durable either way.
+    """
     try:
         yield
+    except BaseException:
+        with suppress(StorageError):
+            await ledger.finish()
+        raise
+    else:
+        await ledger.finish()
     finally:
         await ledger.close()

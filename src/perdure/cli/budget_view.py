@@ -24,6 +24,11 @@ class OnLadder(Protocol):
         ...
 
     @property
+    def tick(self) -> int:
+        """Its last closed tick."""
+        ...
+
+    @property
     def rungs(self) -> tuple[RungAt, ...]:
         """Its rungs, in the order in which they were taken."""
         ...
@@ -93,18 +98,29 @@ def rungs_text(rungs: Sequence[RungAt]) -> str:
 
 
 def _taken(rungs: Sequence[RungAt], worlds: Sequence[OnLadder]) -> str:
-    """Name the rungs of a run; one that is not at its tick in every world is at each one's own."""
-    at_tick = {at.rung: at.tick for at in rungs}
+    """Name the rungs of a run that had effect; empty if none had.
+
+    One that does not have it over the same ticks in every world is at each one's own.
+    """
     apart = {
         at.rung
         for world in worlds
         for at in world.rungs
-        if at.rung is not Rung.PAUSE and at_tick.get(at.rung) != at.tick
+        if at.rung is not Rung.PAUSE and not any(_is_seen(one, at, world.tick) for one in rungs)
     }
-    return ", ".join(
+    told = (
         f"{at.rung} at each world's own tick" if at.rung in apart else rungs_text([at])
         for at in rungs
     )
+    return ", ".join(dict.fromkeys(text for text in told if text))
+
+
+def _is_seen(of_run: RungAt, of_world: RungAt, tick: int) -> bool:
+    """Say whether a world that closed `tick` has a rung as the run has it, as far as it came."""
+    if (of_run.rung, of_run.tick) != (of_world.rung, of_world.tick):
+        return False
+    is_before = of_world.lifted is None and of_run.lifted is not None and tick < of_run.lifted
+    return is_before or of_world.lifted == of_run.lifted
 
 
 def standing_parts(
@@ -127,10 +143,11 @@ def standing_parts(
         yield paragraph(UNPRICED, style="bold")
     if not rungs:
         return
-    yield paragraph(f"Rungs taken by the run: {_taken(rungs, worlds)}.")
+    if taken := _taken(rungs, worlds):
+        yield paragraph(f"Rungs taken by the run: {taken}.")
     by_rungs: dict[str, list[str]] = {}
     for world in worlds:
         by_rungs.setdefault(rungs_text(world.rungs) or "none", []).append(world.world_id)
-    if set(by_rungs) != {rungs_text(rungs)}:
+    if set(by_rungs) != {rungs_text(rungs) or "none"}:
         for text, names in by_rungs.items():
             yield paragraph(f"{', '.join(names)}: {text}", indent=2)

@@ -198,7 +198,7 @@ def _compared(
     lookup: Lookup, sent: Sequence[Message], messages: Sequence[Message]
 ) -> dict[str, object]:
     if not sent:
-        why = "No prompt is on record: none was answered."
+        why = "No prompt is on record with its outcome: the turn was not taken."
         if messages:
             why += " It is shown as it is assembled from the events before it."
         return {"standing": Standing.NOT_SENT, "why": why}

@@ -36,6 +36,12 @@ def standings(folder: Path) -> Counter[tuple[Standing, bool]]:
     return found
 
 
+def is_ours(folder: Path) -> bool:
+    """Say whether a run has an agent of ours."""
+    with RunReader.open(folder) as reader:
+        return reader.header(reader.worlds[0].world_id).agent.agent.startswith("perdure.")
+
+
 @pytest.mark.parametrize(
     ("golden", "run"), CASES, ids=[f"{golden.name}/{run}" for golden, run in CASES]
 )
@@ -46,15 +52,17 @@ def test_every_prompt_of_a_recorded_run(
     unpack(golden, tmp_path)
     monkeypatch.delattr(plugins, "PluginParts")
     found = standings(run_folder(tmp_path, run))
-    if run not in {"survey", "fire"}:
+    if not is_ours(run_folder(tmp_path, run)):
         assert set(found) == {(Standing.NOT_ASSEMBLED, True), (Standing.NOT_ASSEMBLED, False)}
         return
     taken = Standing.FOLLOWS
-    if golden.name.rpartition("agent")[2] != str(AGENT_VERSION):
+    if expected(golden)["agent"] != AGENT_VERSION:
         taken = Standing.OTHER_VERSION
     assert {standing for standing, is_taken in found if is_taken} <= {taken, Standing.FOLLOWS}
-    assert found[Standing.NOT_SENT, False] > 0
-    assert found[Standing.FOLLOWS, True] > 20
+    assert sum(count for (_, is_taken), count in found.items() if is_taken) >= 10
+    if run in {"survey", "fire"}:
+        assert found[Standing.NOT_SENT, False] > 0
+        assert found[Standing.FOLLOWS, True] > 20
 
 
 def test_a_run_that_was_forced_has_two_briefs(tmp_path: Path):

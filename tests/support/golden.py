@@ -2,7 +2,9 @@
 
 `tests/golden/studies` holds the studies that the next set is recorded from. A set in
 `tests/golden/recorded` holds the runs as they were left, packed; the studies, frozen as they were
-then; and `expected.json`, what every command said of the runs on the day they were recorded.
+then; and `expected.json`, what every command said of the runs on the day they were recorded. A set
+holds some runs or all of them, and may hold drives: agents that were driven alone, in folders of
+their own.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ import subprocess
 import sys
 import tarfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
+from itertools import islice
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -29,8 +32,11 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import perdure
 from perdure.base.canonical import hash_hex
 from perdure.cli.entry import execute
+from perdure.records.tools import ToolCall
 from perdure.testing import MisbehavingServer
 from perdure.testing.exchange import SeenRequest
+from perdure.trace.reader import RunReader
+from perdure.trace.scores import score_ids
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = Path(perdure.__file__).parent
@@ -40,12 +46,14 @@ RECORDS = "records.tar.xz"
 EXPECTED = "expected.json"
 # Where the studies say that their endpoint is: nowhere.
 NOWHERE = "http://127.0.0.1:9/v1"
-MODELS = ("golden-model-1", "golden-model-2")
+MODELS = ("golden-model-1", "golden-model-2", "golden-model-3")
 
 # Every command that reads a record and drives nothing.
 READING = ("verify", "status", "ledger", "report", "export")
+# Of which events `show` is asked, the first of each kind in a run.
+SHOWN = ("guardrail_violation", "probe", "watchdog_fired", "provider_failed")
 
-# Which study each run of a set is of.
+# Which study each run of a set is of, in the order in which they are made.
 STUDY_OF = {
     "survey": "survey",
     "fire": "fire",
@@ -53,9 +61,16 @@ STUDY_OF = {
     "paused": "hall",
     "killed": "hall",
     "interrupted": "hall",
+    "office": "office",
+    "interview": "interview",
+    "street": "street",
+    "moved": "moved",
 }
+# The folder of the drives, and which there are.
+DRIVES = "drives"
+DRIVEN = ("worked", "branched", "cut", "watched", "program")
 # What a run leaves in its folder that says nothing of the run.
-_LEFT_OUT = {"governor.lock", "reserve", "logs"}
+_LEFT_OUT = {"governor.lock", "reserve", "logs", "history.git", "room"}
 
 
 def sets() -> list[Path]:
@@ -84,8 +99,13 @@ def run_folder(place: Path, run: str) -> Path:
     return place / STUDY_OF[run] / "runs" / run
 
 
+def drive_folder(place: Path, drive: str) -> Path:
+    """Say where a drive of a set is below the folder into which the set was unpacked."""
+    return place / DRIVES / "runs" / drive
+
+
 def pack(place: Path, archive: Path) -> None:
-    """Pack the runs below a folder, always in the same way."""
+    """Pack the runs and drives below a folder, always in the same way."""
 
     def plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
         member.mtime = member.uid = member.gid = 0
@@ -94,10 +114,12 @@ def pack(place: Path, archive: Path) -> None:
         return member
 
     with tarfile.open(archive, "w:xz", preset=9) as packed:
-        for run in STUDY_OF:
-            for path in sorted(run_folder(place, run).rglob("*")):
-                if path.is_file() and not _LEFT_OUT & set(path.parts):
-                    packed.add(path, str(path.relative_to(place)), filter=plain)
+        runs = [run_folder(place, run) for run in STUDY_OF]
+        for folder in (*runs, *(drive_folder(place, drive) for drive in DRIVEN)):
+            for path in sorted(folder.rglob("*")):
+                inside = path.relative_to(place)
+                if path.is_file() and not _LEFT_OUT & set(inside.parts):
+                    packed.add(path, str(inside), filter=plain)
 
 
 def unpack(golden: Path, place: Path) -> None:
@@ -107,11 +129,14 @@ def unpack(golden: Path, place: Path) -> None:
     copy_studies(golden, place)
 
 
-def copy_studies(source: Path, place: Path) -> None:
-    """Copy the studies of a set, or those that the next set is recorded from."""
+def copy_studies(source: Path, place: Path, studies: Collection[str] = ()) -> None:
+    """Copy the studies of a set, or those that the next set is recorded from; all, or some."""
     for path in sorted(source.rglob("*")):
+        inside = path.relative_to(source)
+        if studies and len(inside.parts) > 1 and inside.parts[0] not in studies:
+            continue
         if path.is_file() and path.suffix in {".py", ".yaml", ".csv"}:
-            target = place / path.relative_to(source)
+            target = place / inside
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(path.read_bytes())
 
@@ -132,7 +157,11 @@ class GoldenServer(MisbehavingServer):
             found: str | None = replies.fault(seen.body)
             return found
 
-        super().__init__(responder=replies.answer, models=MODELS, latency_s=latency_s)
+        def answer(request: dict[str, Any]) -> str | tuple[ToolCall, ...]:
+            said = replies.answer(request)
+            return said if isinstance(said, str) else _calls(request, said)
+
+        super().__init__(responder=answer, models=MODELS, latency_s=latency_s)
         self.fault = fault
         self.play(fault)
 
@@ -141,6 +170,19 @@ class GoldenServer(MisbehavingServer):
         text = study.read_text(encoding="utf-8")
         assert NOWHERE in text
         study.write_text(text.replace(NOWHERE, self.base_url), encoding="utf-8")
+
+
+def _calls(request: dict[str, Any], said: Sequence[tuple[str, Any]]) -> tuple[ToolCall, ...]:
+    """Make calls of tools, each with an id of its own in the conversation."""
+    turn = sum(message["role"] == "assistant" for message in request["messages"])
+    return tuple(
+        ToolCall(
+            id=f"call-{turn}-{place}",
+            name=name,
+            arguments=given if isinstance(given, str) else json.dumps(given),
+        )
+        for place, (name, given) in enumerate(said)
+    )
 
 
 def _load(path: Path) -> ModuleType:
@@ -196,6 +238,40 @@ def figures(
         status, document = said_by(place, command, folder)
         found[command] = {"exit": status, "says": document}
     found["export"] = {"exit": found["export"]["exit"], "says": _exported(place, run)}
+    found["show"] = {event: _said(place, "show", folder, event) for event in _shown(place, run)}
+    found["scores"] = [_by(place, folder, name) for name in score_ids(run_folder(place, run))]
+    return found
+
+
+def drive_figures(place: Path, drive: str) -> dict[str, Any]:
+    """Ask commands that read for what they say of an unpacked drive."""
+    folder = str(drive_folder(place, drive).relative_to(place))
+    asked = {"verify": ("verify",), "status": ("status",), "show": ("drive", "show")}
+    return {name: _said(place, *command, folder) for name, command in asked.items()}
+
+
+def _by(place: Path, folder: str, scores: str) -> dict[str, Any]:
+    """Report what is another figure by scores that were given after the run."""
+    status, document = said_by(place, "report", folder, "--scores", scores)
+    return {"exit": status, "says": {key: document[key] for key in ("scored_by", "questions")}}
+
+
+def _said(place: Path, *arguments: str) -> dict[str, Any]:
+    status, document = said_by(place, *arguments)
+    return {"exit": status, "says": document}
+
+
+def _shown(place: Path, run: str) -> list[str]:
+    """Name the first event of some kinds in a run."""
+    found = []
+    with RunReader.open(run_folder(place, run)) as reader:
+        for kind in SHOWN:
+            events = (
+                f"{world.world_id}:{event.seq}"
+                for world in reader.worlds
+                for event in reader.events(world.world_id, (kind,))
+            )
+            found += list(islice(events, 1))
     return found
 
 
@@ -203,8 +279,10 @@ def _exported(place: Path, run: str) -> dict[str, Any]:
     """Say of every exported table how many rows it has and what its columns hold."""
     folder = run_folder(place, run) / "export"
     tables: dict[str, Any] = {}
-    for name in ("turns", "events", "personas"):
+    for name in ("turns", "events", "personas", "tools", "ties"):
         paths = sorted(folder.glob(f"{name}*/**/*.parquet")) or [folder / f"{name}.parquet"]
+        if not paths[0].exists():
+            continue
         tables_read = [pq.read_table(path) for path in paths]
         rows = [row for table in tables_read for row in table.to_pylist()]
         columns = tables_read[0].column_names

@@ -123,6 +123,7 @@ def verify_drive(folder: Path, *, json: bool) -> int:
 
     """
     wrong, where, last, chain = "", "", -1, ""
+    cited: list[str] = []
     held = is_held(folder)
     try:
         with DriveReader.open(folder) as reader:
@@ -133,15 +134,16 @@ def verify_drive(folder: Path, *, json: bool) -> int:
                 for stored in reader.lines()
                 if isinstance(stored.line, CheckpointCommitted)
             ]
-        if cited:
-            # Git works in the folder of the history: the room may be gone.
-            repository = folder.absolute() / HISTORY_NAME
+        # Git works in the folder of the history: the room may be gone.
+        repository = folder.absolute() / HISTORY_NAME
+        if cited and repository.exists():
             asyncio.run(History(repository, repository).check(cited))
+            cited = []
     except (DamagedRecordError, HistoryError) as error:
         wrong, where = error.wrong, error.where
     if json:
         document = {"sound": not wrong, "live": held, "lines": last + 1, "chain": chain}
-        write_json({**document, "wrong": wrong, "where": where})
+        write_json({**document, "unchecked": len(cited), "wrong": wrong, "where": where})
     else:
         verdict = f"damaged: {wrong}" if wrong else f"sound, {plural(last + 1, 'line')}"
         blocks = [paragraph(f"{folder}: {verdict}", style="bold")]
@@ -149,6 +151,11 @@ def verify_drive(folder: Path, *, json: bool) -> int:
             blocks.append(paragraph(where))
         else:
             blocks.append(paragraph(f"Chain: {chain}"))
+            if cited:
+                commits = plural(len(cited), "commit")
+                blocks.append(
+                    paragraph(f"Its history is not here: {commits} could not be looked for in it.")
+                )
         if held:
             blocks.append(paragraph("A process works on it; it was checked as far as it has come."))
         show(*blocks)

@@ -112,8 +112,6 @@ class History:
 
         """
         require_git()
-        if not (self._repository / "HEAD").is_file():
-            raise HistoryError("There is no history any more.", where=str(self._repository))
         await self._git("fsck", "--no-dangling", "--no-progress")
         held = set((await self._git("rev-list", "--all")).split())
         for oid in cited:

@@ -132,6 +132,26 @@ def test_a_file_a_link_and_an_empty_folder_are_deleted(root: Path) -> None:
     assert (root / ".git" / "config").exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("read_file", {"path": "none.md"}),
+        ("replace_text", {"path": "notes/none.md", "old": "a", "new": "b"}),
+        ("delete_file", {"path": "notes"}),
+        ("write_file", {"path": "c.md/under.md", "text": "x"}),
+        ("write_file", {"path": f"notes/{'n' * 300}.md", "text": "x"}),
+    ],
+)
+def test_an_error_calls_a_file_by_its_name_in_the_workspace(
+    root: Path, name: str, arguments: dict[str, str]
+) -> None:
+    """Neither where the workspace lies nor a drawn name is in what a model is told."""
+    first, second = tell(root, name, **arguments), tell(root, name, **arguments)
+    assert first.status is not OK
+    assert str(root) not in first.text
+    assert first == second
+
+
 def test_without_a_checkpoint_only_what_is_new_is_written(root: Path) -> None:
     """What would be gone cannot be brought back, so it is not touched."""
     bench = Bench(file_tools(Workspace(root)))

@@ -182,7 +182,11 @@ def _replace(path: Path, content: bytes) -> None:
     if path.exists() and not path.is_file():
         raise FileToolError("Only a file can be written.")
     part = path.with_name(f".writing-{new_name()}")
-    number = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    try:
+        number = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        error.filename = path  # the other name is drawn, and is nobody's
+        raise
     try:
         with os.fdopen(number, "wb") as file:
             file.write(content)

@@ -155,10 +155,15 @@ class FunctionTool:
 
     async def run(self, call: ToolCall, prepared: Prepared) -> ToolAnswer:
         """Call the function: on the event loop if it is `async`, else in a thread of its own."""
-        if inspect.iscoroutinefunction(self._function):
-            returned = await _awaited(self._function(**prepared.arguments))
-        else:
-            returned = await self._in_thread(call, prepared.arguments)
+        try:
+            if inspect.iscoroutinefunction(self._function):
+                returned = await _awaited(self._function(**prepared.arguments))
+            else:
+                returned = await self._in_thread(call, prepared.arguments)
+        except OSError as error:
+            if self._workspace is not None:
+                self._workspace.call_by_name(error)
+            raise
         return _answer(returned)
 
     async def close(self) -> tuple[str, ...]:

@@ -60,6 +60,16 @@ class Workspace:
         """Give a place within as a path of the workspace, with `/` between its parts."""
         return place.relative_to(self.root).as_posix()
 
+    def call_by_name(self, error: OSError) -> None:
+        """Let an error call what is within by its name there: where that lies is nobody's matter.
+
+        Neither a model nor a record is to depend on the folder in which a drive happens to work.
+        """
+        for which in ("filename", "filename2"):
+            place = getattr(error, which)
+            if isinstance(place, str | os.PathLike) and Path(place).is_relative_to(self.root):
+                setattr(error, which, self.name_of(Path(place)))
+
     def _real(self, path: PurePosixPath, shown: str, *, followed: bool) -> Path:
         try:
             if followed or not path.parts:

@@ -35,6 +35,7 @@ bench:
     {{uv}} run --all-extras python benchmarks/resume.py
     {{uv}} run --all-extras python -m benchmarks.memory
     {{uv}} run --all-extras python -m benchmarks.order
+    {{uv}} run --all-extras python -m benchmarks.halt
     {{uv}} run --all-extras python -m benchmarks.cells
     {{uv}} run --all-extras python -m benchmarks.population
     {{uv}} run --all-extras python -m benchmarks.channels

@@ -79,6 +79,19 @@ def test_cells_that_differ_are_named_with_the_reason():
     assert "8 more worlds" in said
 
 
+def test_a_cell_that_is_like_no_other_is_not_said_to_be_compared_with_itself():
+    """One at its end and one that is not: no two can be compared, and the reason is named."""
+    found = Comparability(
+        groups=(Alike(worlds=("a",)),),
+        unlike=(Unlike(world_id="b", why="It is not at its end."),),
+    )
+    said = text_of(found, 2)
+    assert "No two of 2 worlds can be compared with each other." in said
+    assert "1 world" not in said
+    assert "Not to be compared with a:" in said
+    assert "b: It is not at its end." in said
+
+
 def test_a_run_in_which_nothing_is_at_its_end_compares_nothing():
     """And one of a single world has nothing to say."""
     assert "none is at its end" in text_of(Comparability(), 3)

@@ -23,11 +23,16 @@ def alike_parts(found: Comparability, worlds: int) -> Iterator[Block]:
     if not found.unlike:
         yield paragraph(f"All {count(worlds)} worlds can be compared: {_ran(found.groups[0])}.")
         return
+    largest = found.groups[0].worlds
+    if len(largest) == 1:
+        yield paragraph(f"No two of {count(worlds)} worlds can be compared with each other.")
     for number, group in enumerate(found.groups):
-        which = "can be compared with each other" if number == 0 else "with each other alone"
-        size = plural(len(group.worlds), "world")
-        yield paragraph(f"{size} of {count(worlds)} {which}: {_ran(group)}.")
-    yield paragraph("Not to be compared with the largest group:")
+        if len(group.worlds) > 1:
+            which = "can be compared with each other" if number == 0 else "with each other alone"
+            size = plural(len(group.worlds), "world")
+            yield paragraph(f"{size} of {count(worlds)} {which}: {_ran(group)}.")
+    other = "the largest group" if len(largest) > 1 else largest[0]
+    yield paragraph(f"Not to be compared with {other}:")
     for one in found.unlike[:_SHOWN]:
         yield paragraph(f"{one.world_id}: {one.why}", indent=2)
     left = len(found.unlike) - _SHOWN

@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 from perdure.base.errors import EXIT_DONE, EXIT_USAGE
 from perdure.cli.arguments import Json
 from perdure.cli.command import PlainCommand
-from perdure.cli.drive_folder import require_drive
+from perdure.cli.drive_folder import require_drive, require_place
 from perdure.cli.output import write_error
 from perdure.cli.overrides import (
     BaseUrl,
@@ -60,6 +60,12 @@ _START = "start"
 
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the drive.")]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The drive's folder.")]
+Turns = Annotated[str, typer.Option("--turns", metavar="N", help="Turns at most.")]
+Tokens = Annotated[
+    str, typer.Option("--tokens", metavar="N", help="Tokens at most, in and out together.")
+]
+Budget = Annotated[str, typer.Option("--budget", metavar="AMOUNT", help="US dollars at most.")]
+Seconds = Annotated[str, typer.Option("--seconds", metavar="N", help="Seconds at most.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing while it works.")]
 
 
@@ -142,28 +148,27 @@ def start(
     no_egress: Annotated[
         bool, typer.Option("--no-egress", help="Let its tools reach nothing outside.")
     ] = False,
-    turns: Annotated[int | None, typer.Option("--turns", min=1, help="Turns at most.")] = None,
-    tokens: Annotated[
-        int | None, typer.Option("--tokens", min=1, help="Tokens at most, in and out together.")
-    ] = None,
-    budget: Annotated[
-        str, typer.Option("--budget", metavar="AMOUNT", help="US dollars at most.")
-    ] = "",
-    seconds: Annotated[
-        float | None, typer.Option("--seconds", min=0.001, help="Seconds at most.")
-    ] = None,
+    turns: Turns = "",
+    tokens: Tokens = "",
+    budget: Budget = "",
+    seconds: Seconds = "",
     retries: Annotated[
-        int | None,
+        str,
         typer.Option(
-            "--retries", min=0, help="Ask again so often after a failed call; else until stopped."
+            "--retries",
+            metavar="N",
+            help="Ask again so often after a failed call; else until stopped.",
         ),
-    ] = None,
+    ] = "",
     reply_tokens: Annotated[
-        int, typer.Option("--reply-tokens", min=1, help="Tokens of one reply at most.")
-    ] = 4096,
+        str,
+        typer.Option(
+            "--reply-tokens", metavar="N", help="Tokens of one reply at most; 4096 by default."
+        ),
+    ] = "",
     window: Annotated[
-        int, typer.Option("--window", min=0, help="Tokens that the model's window holds.")
-    ] = 0,
+        str, typer.Option("--window", metavar="N", help="Tokens that the model's window holds.")
+    ] = "",
     program: Annotated[
         str,
         typer.Option(
@@ -200,6 +205,7 @@ def start(
     """
     from perdure.cli.drive_asked import Wishes, asked_of  # noqa: PLC0415 - heavy
     from perdure.cli.drive_attend import attended  # noqa: PLC0415 - heavy
+    from perdure.cli.drive_bounds import Ceilings  # noqa: PLC0415 - heavy
     from perdure.runner.alone import begin  # noqa: PLC0415 - heavy
     from perdure.study.overrides import Overrides  # noqa: PLC0415 - heavy
 
@@ -216,10 +222,7 @@ def start(
         hands_down=hand_down,
         read_only=read_only,
         no_egress=no_egress,
-        turns=turns,
-        tokens=tokens,
-        budget=budget,
-        seconds=seconds,
+        ceilings=Ceilings(turns=turns, tokens=tokens, budget=budget, seconds=seconds),
         retries=retries,
         reply_tokens=reply_tokens,
         window=window,
@@ -280,9 +283,14 @@ def fork(
 
     """
     from perdure.cli.drive_attend import attended  # noqa: PLC0415 - heavy
+    from perdure.cli.drive_wrong import Wrong, look_for_secrets  # noqa: PLC0415 - heavy
     from perdure.runner.alone import begin, branch  # noqa: PLC0415 - heavy
 
     require_drive(folder)
+    require_place(out)
+    wrong = Wrong()
+    look_for_secrets({"The task": task}, wrong)
+    wrong.told()
     asked = branch(folder, at, out, task=task)
     taken = asked.branch
     if taken is not None and taken.at != at and not json:

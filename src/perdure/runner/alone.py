@@ -62,10 +62,12 @@ from perdure.runner.drive_model import EndpointModel
 from perdure.runner.furnishing import furnished, program_for
 from perdure.runner.looking_on import Shown, transcribe, transcript_name
 from perdure.runner.respondents import provider_for
+from perdure.runner.unbegun import unless_begun
 from perdure.runner.veil import Veiled
 from perdure.study.pricing import amount_of, price_of
 from perdure.trace.drive_ledger import DriveLedger
 from perdure.trace.drive_reader import DriveReader
+from perdure.trace.failures import translate_os
 from perdure.trace.lock import GovernorLock
 from perdure.trace.stop_request import forget_request
 
@@ -113,7 +115,7 @@ class DrivenAlone:
 async def begin(
     folder: Path, asked: Asked, company: Company, *, clock: Clock | None = None
 ) -> DrivenAlone:
-    """Drive an agent in a folder that holds none yet.
+    """Drive an agent in a folder that holds none yet. One that cannot begin leaves nothing there.
 
     Raises:
         HeldError: the folder holds one already.
@@ -122,11 +124,11 @@ async def begin(
 
     """
     time, folder = clock or SystemClock(), _absolute(folder)
-    await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
-    async with _held(folder, time):
+    async with unless_begun(folder, (ROOM_NAME, HISTORY_NAME), time):
+        await asyncio.to_thread(forget_request, folder)
         if asked.branch is not None:
             await _bring_over(folder, asked.branch)
-        await asyncio.to_thread(room_of(folder, asked).mkdir, exist_ok=True)
+        await asyncio.to_thread(_make_room, room_of(folder, asked))
         async with _ready(folder, asked, company, time) as parts:
             plan = _branched(folder, asked, _plan(asked, new_run_id()))
             ledger = await DriveLedger.create(folder, asked)
@@ -457,6 +459,13 @@ async def _bring_over(folder: Path, taken: Branch) -> None:
         await history.copy(oid, folder / ROOM_NAME, folder / HISTORY_NAME)
     elif room.is_dir():
         await asyncio.to_thread(_copy_room, room, folder / ROOM_NAME)
+
+
+def _make_room(room: Path) -> None:
+    try:
+        room.mkdir(exist_ok=True)
+    except OSError as error:
+        raise translate_os(error, room) from error
 
 
 def _copy_room(room: Path, copy: Path) -> None:

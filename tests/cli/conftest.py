@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -293,6 +294,15 @@ def _tick(cell: Cell, tick: int, head: Head, told: Telling) -> Batch:
         put(Completed())
     put(TickClosed(plan=Plan(), jobs=len(people)))
     return Batch(events=tuple(events))
+
+
+@pytest.fixture(autouse=True)
+def _signals() -> Iterator[None]:
+    """Let a command that is over, and hears nothing any more, not make this process deaf."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture

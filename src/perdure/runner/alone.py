@@ -355,8 +355,9 @@ async def _brain(
     opened.push_async_callback(provider.close)
     if isinstance(provider, Checkable):
         await provider.check()
+    at = asked.model.endpoint
     endpoint = EndpointModel(
-        provider, asked.model.pin.model, attempt_s=asked.model.endpoint.attempt_timeout_s
+        provider, asked.model.pin.model, attempt_s=at.attempt_timeout_s, where=at.base_url
     )
     return Metered(endpoint, meter)
 

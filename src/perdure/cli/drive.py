@@ -56,6 +56,43 @@ Example:
       --room papers --model local --turns 20
 """
 
+RESUME_HELP = """\
+Go on from the handoff of the last drive in a folder, as a new one.
+
+What a process that died left open is closed first. A call that it had made, and whose result
+nobody saw, is not made again: the agent is told to look. One that is done is left as it is.
+
+What is given here holds from now on, and is in the ledger; all else stays as it was for the
+drive before. A ceiling of `none` lifts it.
+
+\b
+Example:
+  perdure drive resume drives/notes --turns 40 --base-url http://127.0.0.1:9000/v1
+"""
+
+FORK_HELP = """\
+Branch off a drive after one of its lines, in a folder of its own.
+
+The branch begins with what the model had seen by then, and with the room as it stood. A line
+within a wave of calls is moved back to before it, which is said and recorded.
+
+\b
+Example:
+  perdure drive fork drives/notes --at 12 --out drives/other "By date instead."
+"""
+
+SHOW_HELP = """\
+List the lines of a drive's ledger, each checked against its chain; or show one in full.
+
+The seconds are those since the first line. A line is listed in its place, which is its order; its
+time is when what it tells of was begun, so that the one below can be a little earlier.
+
+\b
+Example:
+  perdure drive show drives/notes
+  perdure drive show drives/notes 12
+"""
+
 _START = "start"
 
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the drive.")]
@@ -243,26 +280,40 @@ def start(
     return attended(out, lambda company: begin(out, asked, company), quiet=quiet, json=json)
 
 
-@group.command("resume", cls=PlainCommand)
-def resume(folder: Folder, *, quiet: Quiet = False, json: Json = False) -> int:
-    """Go on from the handoff of the last drive in a folder, as a new one.
-
-    What a process that died left open is closed first. A call that it had made, and whose result
-    nobody saw, is not made again: the agent is told to look. One that is done is left as it is.
+@group.command("resume", help=RESUME_HELP, cls=PlainCommand)
+def resume(
+    folder: Folder,
+    *,
+    turns: Turns = "",
+    tokens: Tokens = "",
+    budget: Budget = "",
+    seconds: Seconds = "",
+    base_url: BaseUrl = "",
+    key_env: KeyEnv = "",
+    quiet: Quiet = False,
+    json: Json = False,
+) -> int:
+    """Go on from the handoff of the last drive.
 
     Raises:
-        UsageError: the folder holds no drive.
+        UsageError: the folder holds no drive, or what is given anew cannot be.
         PerdureError: as `alone.resume` raises.
 
     """
+    from perdure.cli.drive_anew import anew_of  # noqa: PLC0415 - heavy
     from perdure.cli.drive_attend import attended  # noqa: PLC0415 - heavy
+    from perdure.cli.drive_bounds import Ceilings  # noqa: PLC0415 - heavy
     from perdure.runner.alone import resume as go_on  # noqa: PLC0415 - heavy
 
     require_drive(folder)
-    return attended(folder, lambda company: go_on(folder, company), quiet=quiet, json=json)
+    ceilings = Ceilings(turns=turns, tokens=tokens, budget=budget, seconds=seconds)
+    anew = anew_of(folder, ceilings, base_url=base_url, key_env=key_env)
+    return attended(
+        folder, lambda company: go_on(folder, company, anew=anew), quiet=quiet, json=json
+    )
 
 
-@group.command("fork", cls=PlainCommand)
+@group.command("fork", help=FORK_HELP, cls=PlainCommand)
 def fork(
     folder: Folder,
     task: Annotated[str, typer.Argument(metavar="[TASK]", help="What to do instead.")] = "",
@@ -272,10 +323,7 @@ def fork(
     quiet: Quiet = False,
     json: Json = False,
 ) -> int:
-    """Branch off a drive after one of its lines, in a folder of its own.
-
-    The branch begins with what the model had seen by then, and with the room as it stood. A line
-    within a wave of calls is moved back to before it, which is said and recorded.
+    """Branch off a drive after one of its lines.
 
     Raises:
         UsageError: there is no such line.
@@ -298,14 +346,14 @@ def fork(
     return attended(out, lambda company: begin(out, asked, company), quiet=quiet, json=json)
 
 
-@group.command("show", cls=PlainCommand)
+@group.command("show", help=SHOW_HELP, cls=PlainCommand)
 def show(
     folder: Folder,
     line: Annotated[int | None, typer.Argument(metavar="[N]", help="One line, in full.")] = None,
     *,
     json: Json = False,
 ) -> int:
-    """List the lines of a drive's ledger, each checked against its chain; or show one in full.
+    """List the lines of a drive's ledger, or show one in full.
 
     Raises:
         UsageError: the folder holds no drive, or there is no such line.

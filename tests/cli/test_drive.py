@@ -275,6 +275,18 @@ def test_a_folder_without_a_drive_is_named(desk: Desk, tmp_path: Path) -> None:
     assert "perdure drive resume drives/notes" in said.err
 
 
+@pytest.mark.parametrize("task", ["show", "resume", "fork", "start"])
+def test_a_task_that_is_named_like_a_command_is_a_task(desk: Desk, task: str) -> None:
+    """With a folder to begin in and no folder to work on, that is what it can only be."""
+    desk.says("It is done.")
+    words = (task, "--out", desk.out) if task != "start" else ("--out", desk.out, task)
+    said = desk.call("drive", *words, *desk.at)
+    assert said.status == EXIT_DONE, said.err
+    assert desk.call("status", desk.out, "--json").document["task"] == task
+    again = desk.call("drive", "fork", desk.out, "--out", "other")
+    assert (again.status, "Missing option '--at'" in again.err) == (EXIT_USAGE, True)
+
+
 def process(desk: Desk, *more: str, **how: Any) -> subprocess.Popen[bytes]:
     """Begin a drive in a process of its own."""
     words = ["drive", "Do it.", "--out", str(desk.out), *desk.at, *more]

@@ -42,7 +42,7 @@ Example:
 """
 
 START_HELP = """\
-Begin a drive. The folder must not hold one yet.
+Begin a drive. The folder must not hold one yet, and `start` need not be written.
 
 Ctrl-C asks for words to the agent; an empty line stops it at its next safe point.
 A second Ctrl-C cuts whatever is in flight. `perdure stop DIR` stops it from elsewhere.
@@ -57,10 +57,11 @@ Example:
 """
 
 RESUME_HELP = """\
-Go on from the handoff of the last drive in a folder, as a new one.
+Go on from the handoff of the last drive in a folder.
 
-What a process that died left open is closed first. A call that it had made, and whose result
-nobody saw, is not made again: the agent is told to look. One that is done is left as it is.
+It is a new drive. What a process that died left open is closed first. A call that it had made,
+and whose result nobody saw, is not made again: the agent is told to look. One that is done is left
+as it is.
 
 What is given here holds from now on, and is in the ledger; all else stays as it was for the
 drive before. A ceiling of `none` lifts it.
@@ -82,10 +83,11 @@ Example:
 """
 
 SHOW_HELP = """\
-List the lines of a drive's ledger, each checked against its chain; or show one in full.
+List the lines of a drive's ledger, or show one in full.
 
-The seconds are those since the first line. A line is listed in its place, which is its order; its
-time is when what it tells of was begun, so that the one below can be a little earlier.
+Each is checked against its chain. The seconds are those since the first line. A line is listed in
+its place, which is its order; its time is when what it tells of was begun, so that the one below
+can be a little earlier.
 
 \b
 Example:
@@ -106,12 +108,22 @@ Seconds = Annotated[str, typer.Option("--seconds", metavar="N", help="Seconds at
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing while it works.")]
 
 
+def _is_task(word: str, *more: str) -> bool:
+    """Say whether a word that names a command can only be meant as a task."""
+    if word == _START or "--at" in more or not more or not more[0].startswith("-"):
+        return False
+    return any(one.partition("=")[0] == "--out" for one in more)
+
+
 class _OrStart(TyperGroup):
-    """A group of commands in which a first word that is none of them is a task to begin with."""
+    """A group of commands in which a first word that is none of them is a task to begin with.
+
+    A word that is one, with options alone after it and a folder to begin in, is a task too.
+    """
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command of the arguments."""
-        if args and args[0] not in self.commands:
+        if args and (args[0] not in self.commands or _is_task(*args)):
             args = [_START, *args]
         return super().resolve_command(ctx, args)
 

@@ -1,5 +1,8 @@
 """`perdure --help` is a page of documentation, and every command has one of its own."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 import typer
 
@@ -57,9 +60,10 @@ def test_help_fits_eighty_columns(perdure, command, monkeypatch):
     assert max(map(len, said.out.splitlines())) <= 80
 
 
-def every_command(command=None, path=()):
+def every_command(command: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """Go through all commands, those within groups too."""
-    for name, within in (command or typer.main.get_command(app)).commands.items():
+    group: Any = command or typer.main.get_command(app)
+    for name, within in group.commands.items():
         yield (*path, name)
         if hasattr(within, "commands"):
             yield from every_command(within, (*path, name))

@@ -33,12 +33,12 @@ that --room names, whose every state before a change is kept in DIR/history.git.
 
 \b
 Example:
-  perdure drive "Sort the notes by topic." --out drives/notes --room ~/notes \\
-      --model http --base-url https://example.org/v1 --model-name some-model-1 \\
-      --key-env API_KEY --price 0.15,0.60
+  perdure drive "Sort the notes by topic." --out drives/notes \\
+      --room ~/notes --model http --base-url https://example.org/v1 \\
+      --model-name some-model-1 --key-env API_KEY --price 0.15,0.60
   perdure drive resume drives/notes
   perdure drive show drives/notes
-  perdure drive fork drives/notes --at 12 --out drives/other "By date instead."
+  perdure drive fork drives/notes --at 12 --out drives/other "By date."
 """
 
 START_HELP = """\
@@ -52,8 +52,8 @@ when it was stopped, 76 at a ceiling.
 
 \b
 Example:
-  perdure drive "Write a summary of report.txt into summary.txt." --out drives/sum \\
-      --room papers --model local --turns 20
+  perdure drive "Write a summary of report.txt into summary.txt." \\
+      --out drives/sum --room papers --model local --turns 20
 """
 
 RESUME_HELP = """\
@@ -68,7 +68,8 @@ drive before. A ceiling of `none` lifts it.
 
 \b
 Example:
-  perdure drive resume drives/notes --turns 40 --base-url http://127.0.0.1:9000/v1
+  perdure drive resume drives/notes --turns 40 \\
+      --base-url http://127.0.0.1:9000/v1
 """
 
 FORK_HELP = """\
@@ -79,7 +80,7 @@ within a wave of calls is moved back to before it, which is said and recorded.
 
 \b
 Example:
-  perdure drive fork drives/notes --at 12 --out drives/other "By date instead."
+  perdure drive fork drives/notes --at 12 --out drives/other "By date."
 """
 
 SHOW_HELP = """\
@@ -328,7 +329,7 @@ def resume(
 @group.command("fork", help=FORK_HELP, cls=PlainCommand)
 def fork(
     folder: Folder,
-    task: Annotated[str, typer.Argument(metavar="[TASK]", help="What to do instead.")] = "",
+    task: Annotated[str, typer.Argument(metavar="TASK", help="What to do instead.")] = "",
     *,
     at: Annotated[int, typer.Option("--at", metavar="N", help="After this line of the ledger.")],
     out: Out,
@@ -361,7 +362,7 @@ def fork(
 @group.command("show", help=SHOW_HELP, cls=PlainCommand)
 def show(
     folder: Folder,
-    line: Annotated[int | None, typer.Argument(metavar="[N]", help="One line, in full.")] = None,
+    line: Annotated[int | None, typer.Argument(metavar="N", help="One line, in full.")] = None,
     *,
     json: Json = False,
 ) -> int:

@@ -62,6 +62,8 @@ SHAPES = {
 NAMED = {
     "password=hunter2": "hunter2",
     "DB_PASSWORD=correcthorse": "correcthorse",
+    "DB_PWD=correcthorse": "correcthorse",
+    "PASSWORD=/correct/horse": "/correct/horse",
     'password: "two words 1"': "two words 1",
     '{"client_secret": "abc-123"}': "abc-123",
     "Authorization: Bearer abcdef12": "abcdef12",
@@ -93,6 +95,9 @@ INNOCENT = [
     '{"token": 12345678901234567890123456789012}',
     "The secret: keep going. Basic understanding of keys: one per door.",
     "https://example.com:8080/path",
+    "PWD=/home/someone/study-2",
+    "OLDPWD=~/study-2 PWD=../study-2",
+    '{"PWD": "/home/someone/study-2"}',
     "[secret 0123abcd]",
 ]
 

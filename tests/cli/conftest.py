@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.drive_desk import Desk
 
 from perdure.base.canonical import encode
 from perdure.cli.entry import execute
@@ -40,6 +42,7 @@ from perdure.records.registry import (
 )
 from perdure.records.usage import CostSource, Usage
 from perdure.study.identity import Cell, expand, input_hashes
+from perdure.testing import MisbehavingServer
 from perdure.trace.partition import PartitionWriter
 from perdure.trace.registry import Registry
 
@@ -291,3 +294,22 @@ def _tick(cell: Cell, tick: int, head: Head, told: Telling) -> Batch:
         put(Completed())
     put(TickClosed(plan=Plan(), jobs=len(people)))
     return Batch(events=tuple(events))
+
+
+@pytest.fixture(autouse=True)
+def _signals() -> Iterator[None]:
+    """Let a command that is over, and hears nothing any more, not make this process deaf."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.fixture
+def desk(
+    perdure: Callable[..., Said], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Desk]:
+    """Give a command line with an endpoint of its own, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    with MisbehavingServer() as server:
+        yield Desk(perdure, server)

@@ -11,12 +11,13 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.support.alone import MODEL, called, left_behind, lines_in, of_kind, turn_of
+from tests.support.drive_desk import Desk
 
 from perdure.base.clock import SystemClock
 from perdure.base.errors import (
@@ -32,42 +33,6 @@ from perdure.base.errors import (
 )
 from perdure.cli.drive_view import exit_of
 from perdure.records.drive import EndCause, SteerReceived
-from perdure.testing import MisbehavingServer
-
-Said = Any
-
-
-class Desk:
-    """A command line, a folder and an endpoint, whose words a test chooses."""
-
-    def __init__(self, call: Callable[..., Said], server: MisbehavingServer) -> None:
-        self.call = call
-        self.out = Path("drive")
-        self.server = server
-
-    def says(self, *steps: Any) -> None:
-        """Let the model say these, and the last of them for ever."""
-        self.server.responder = lambda body: steps[min(turn_of(body), len(steps) - 1)]
-
-    @property
-    def at(self) -> tuple[str, ...]:
-        """Give the options that name the model."""
-        url = self.server.base_url
-        return ("--model", "http", "--base-url", url, "--model-name", MODEL, "--price", "1,2")
-
-    def drive(self, *more: object, task: str = "Do it.") -> Said:
-        """Begin a drive."""
-        return self.call("drive", task, "--out", self.out, *self.at, *more)
-
-
-@pytest.fixture
-def desk(
-    perdure: Callable[..., Said], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Desk]:
-    """Give a command line with an endpoint, in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
-    with MisbehavingServer() as server:
-        yield Desk(perdure, server)
 
 
 def test_a_drive_is_told_and_shown(desk: Desk) -> None:
@@ -133,7 +98,7 @@ def test_everything_that_is_wrong_is_said_at_once(desk: Desk, tmp_path: Path) ->
         "The task is empty.",
         "There is no such folder to work in.",
         "The rules are not text in UTF-8.",
-        "The rules cannot be read: No such file or directory.",
+        "The file of rules does not exist.",
         "--server `nameless` does not name a server.",
         "names a program that is not there: `/no/such/program`.",
         "--trust `gti` names no server. Did you mean `git`?",
@@ -150,7 +115,7 @@ def test_everything_that_is_wrong_is_said_at_once(desk: Desk, tmp_path: Path) ->
     [
         (("--commands", "--read-only"), "--commands is given, and --read-only too."),
         (("--budget", "much"), "--budget `much` cannot be read"),
-        (("--turns", "0"), "greater than or equal to 1"),
+        (("--turns", "0"), "--turns `0` cannot be read. Give a whole number from 1 to"),
         (("--program", "true"), "--program is given, and --model, --base-url"),
     ],
 )
@@ -310,6 +275,18 @@ def test_a_folder_without_a_drive_is_named(desk: Desk, tmp_path: Path) -> None:
     said = desk.call("drive")
     assert said.status == EXIT_USAGE
     assert "perdure drive resume drives/notes" in said.err
+
+
+@pytest.mark.parametrize("task", ["show", "resume", "fork", "start"])
+def test_a_task_that_is_named_like_a_command_is_a_task(desk: Desk, task: str) -> None:
+    """With a folder to begin in and no folder to work on, that is what it can only be."""
+    desk.says("It is done.")
+    words = (task, "--out", desk.out) if task != "start" else ("--out", desk.out, task)
+    said = desk.call("drive", *words, *desk.at)
+    assert said.status == EXIT_DONE, said.err
+    assert desk.call("status", desk.out, "--json").document["task"] == task
+    again = desk.call("drive", "fork", desk.out, "--out", "other")
+    assert (again.status, "Missing option '--at'" in again.err) == (EXIT_USAGE, True)
 
 
 def process(desk: Desk, *more: str, **how: Any) -> subprocess.Popen[bytes]:

@@ -1,6 +1,10 @@
 """`perdure --help` is a page of documentation, and every command has one of its own."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
+import typer
 
 from perdure.base import errors
 from perdure.cli.app import app
@@ -53,6 +57,26 @@ def test_help_fits_eighty_columns(perdure, command, monkeypatch):
     """No line of any help page is wider than a small terminal."""
     monkeypatch.setenv("COLUMNS", "80")
     said = perdure(*command, "--help")
+    assert max(map(len, said.out.splitlines())) <= 80
+
+
+def every_command(command: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Go through all commands, those within groups too."""
+    group: Any = command or typer.main.get_command(app)
+    for name, within in group.commands.items():
+        yield (*path, name)
+        if hasattr(within, "commands"):
+            yield from every_command(within, (*path, name))
+
+
+@pytest.mark.parametrize("path", tuple(every_command()), ids=" ".join)
+def test_every_page_is_for_people_and_fits(perdure, path, monkeypatch):
+    """Also of a command within a group: no words for programmers, and no line too wide."""
+    monkeypatch.setenv("COLUMNS", "80")
+    said = perdure(*path, "--help")
+    assert said.status == 0
+    for word in ("Raises:", "Returns:", "Error:", "Args:"):
+        assert word not in said.out
     assert max(map(len, said.out.splitlines())) <= 80
 
 

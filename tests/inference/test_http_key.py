@@ -60,6 +60,12 @@ def test_a_key_file_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
             load_key({}, key_env="", key_file=str(path))
 
 
+def test_a_key_file_without_an_end_is_read_no_further(tmp_path: Path) -> None:
+    """A device that gives bytes for ever holds no key, which is said at once."""
+    with pytest.raises(KeyOrModelRefusedError, match="no usable key"):
+        load_key({}, key_env="", key_file="/dev/zero")
+
+
 @pytest.mark.parametrize(
     "base_url",
     [

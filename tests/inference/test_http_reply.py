@@ -182,7 +182,7 @@ def test_vectors_of_another_model_are_refused() -> None:
     body = replies.to_bytes(replies.embedding_tree(["a", "b"], "other"))
     assert embed(body) == Failure(cause=FailureCause.WRONG_MODEL, status=200, served="other")
     error = replies.to_bytes(replies.error_tree("no", "insufficient_quota"))
-    assert embed(error) == Failure(cause=FailureCause.OUT_OF_MONEY, status=200)
+    assert embed(error) == Failure(cause=FailureCause.OUT_OF_MONEY, status=200, detail="no")
 
 
 @pytest.mark.parametrize(

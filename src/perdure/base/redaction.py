@@ -96,6 +96,9 @@ _STRONG_NAME = re.compile(
     r"|auth_?key|session_?id|set_cookie|cookie)$"
 )
 _WEAK_NAME = re.compile(r"(?:(?:^|_)key|(?:^|_)auth|bearer|basic)$")
+# A shell's word for where it is ends like a password's name.
+_FOLDER_NAME = re.compile(r"pwd$", re.IGNORECASE)
+_FOLDER = re.compile(r"~?/|\.\.?/")
 _NUMBER = re.compile(r"[0-9.eE+\-]+|true|false|null|-?Infinity|NaN")
 _PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 
@@ -220,6 +223,8 @@ def _is_secret(value: str, name: str, between: str, *, is_strong: bool) -> bool:
     """Say whether a value can be a secret. What is part of one that cannot, cannot either."""
     is_bare = ":" in between and "=" not in between and between[-1] not in "\"'"
     if len(value) < _VALUE_MIN or value.startswith("$") or (is_bare and _NUMBER.fullmatch(value)):
+        return False
+    if _FOLDER_NAME.search(name) and _FOLDER.match(value):
         return False
     has_digit = any(map(str.isdigit, value))
     if not is_strong:

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 from perdure.agent.drive.tools.command import NoSandboxError
-from perdure.agent.drive.tools.environment import secrets_in
 from perdure.agent.drive.tools.history import require_git
 from perdure.agent.drive.tools.warden import missing
-from perdure.base.errors import PerdureError, UsageError
+from perdure.cli.drive_bounds import Ceilings, bounds_of
+from perdure.cli.drive_folder import require_place
+from perdure.cli.drive_wrong import Wrong, look_for_secrets, require_key
 from perdure.records.alone import Asked, Bounds, Furnishing
 from perdure.records.drive import RunPolicy
 from perdure.records.study import ModelSpec
 from perdure.runner.alone import FORMAT, ROOM_NAME
 from perdure.runner.furnishing import require_command, require_server
+from perdure.study import files
 from perdure.study.findings import quoted, suggestion
-from perdure.study.money_flags import amount_given
+from perdure.study.number_flags import whole_given
 from perdure.study.overrides import Overrides, for_speech
 from perdure.study.pricing import price_of
 
-T = TypeVar("T")
+REPLY_TOKENS = 4096
 
 _SPEAKS = ("acp", "lines")
+_NUMBER_MAX = 1_000_000_000
+# Far more than a drive is ever told of.
+_RULES_BYTES_MAX = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,48 +46,13 @@ class Wishes:
     hands_down: bool
     read_only: bool
     no_egress: bool
-    turns: int | None
-    tokens: int | None
-    budget: str
-    seconds: float | None
-    retries: int | None
-    reply_tokens: int
-    window: int
+    ceilings: Ceilings
+    retries: str
+    reply_tokens: str
+    window: str
     program: str
     speaks: str
     flags: Overrides
-
-
-class _Wrong:
-    """Gathers what is wrong, in the order in which it is found."""
-
-    def __init__(self) -> None:
-        self._errors: list[PerdureError] = []
-
-    def add(self, wrong: str, *, remedy: str = "", where: str = "") -> None:
-        """Note a problem."""
-        self._errors.append(UsageError(wrong, remedy=remedy, where=where))
-
-    def tried(self, read: Callable[[], T]) -> T | None:
-        """Do something, and note what is wrong with it; None if it could not be done."""
-        try:
-            return read()
-        except (UsageError, NoSandboxError) as error:
-            self._errors.append(error)
-            return None
-
-    def told(self) -> None:
-        """Raise what was noted, if anything was.
-
-        Raises:
-            UsageError: all of it.
-
-        """
-        if len(self._errors) == 1:
-            raise self._errors[0]
-        if self._errors:
-            listed = "".join(f"\n- {error}" for error in self._errors)
-            raise UsageError(f"{len(self._errors)} things are wrong:{listed}")
 
 
 def asked_of(wishes: Wishes) -> Asked:
@@ -94,9 +61,10 @@ def asked_of(wishes: Wishes) -> Asked:
     Raises:
         UsageError: everything that cannot be, at once.
         NoSandboxError: nothing can be confined here, and nothing else is wrong.
+        KeyOrModelRefusedError: there is no key where it is said to be, and nothing else is wrong.
 
     """
-    wrong = _Wrong()
+    wrong = Wrong()
     if not wishes.task.strip():
         wrong.add("The task is empty.", remedy="Say what is to be done.")
     model = _mind(wishes, wrong)
@@ -104,8 +72,11 @@ def asked_of(wishes: Wishes) -> Asked:
     rules = _rules(wishes, wrong)
     servers = _servers(wishes, wrong)
     _look_at_tools(wishes, servers, wrong)
-    _look_for_keys({"The task": wishes.task, "The goal": wishes.goal, **rules, **servers}, wrong)
-    money = wrong.tried(lambda: _money(wishes, model)) if wishes.budget else None
+    # What is not known to have a price, because it is wrong itself, is not told of that too.
+    priced = not wishes.program and (model is None or price_of(model) is not None)
+    bounds = bounds_of(wishes.ceilings, Bounds(), wrong, priced=priced)
+    tokens_max, window, retries = _numbers(wishes, wrong)
+    look_for_secrets(_stored(wishes, rules), wrong)
     wrong.told()
     return Asked(
         format=FORMAT,
@@ -124,25 +95,26 @@ def asked_of(wishes: Wishes) -> Asked:
             unsandboxed=wishes.unsandboxed,
             hands_down=wishes.hands_down,
         ),
-        bounds=Bounds(
-            turns=wishes.turns, tokens=wishes.tokens, money=money, seconds=wishes.seconds
-        ),
-        tokens_max=wishes.reply_tokens,
-        window=wishes.window,
-        retries=wishes.retries,
+        bounds=bounds,
+        tokens_max=tokens_max,
+        window=window,
+        retries=retries,
     )
 
 
-def _mind(wishes: Wishes, wrong: _Wrong) -> ModelSpec | None:
+def _mind(wishes: Wishes, wrong: Wrong) -> ModelSpec | None:
     """Read who answers: a model, or a program that brings its own."""
     if not wishes.program:
-        return wrong.tried(lambda: for_speech(wishes.flags))
+        model = wrong.tried(lambda: for_speech(wishes.flags))
+        if model is not None:
+            wrong.tried(lambda: require_key(model.endpoint))
+        return model
     unknown = {
-        "--tokens": wishes.tokens,
+        "--tokens": wishes.ceilings.tokens,
         "--retries": wishes.retries,
-        "--window": wishes.window or None,
+        "--window": wishes.window,
     }
-    given = [name for name, value in unknown.items() if value is not None]
+    given = [name for name, value in unknown.items() if value]
     if beside := [*wishes.flags.flags(), *given]:
         wrong.add(
             f"--program is given, and {', '.join(beside)} too.",
@@ -155,10 +127,9 @@ def _mind(wishes: Wishes, wrong: _Wrong) -> ModelSpec | None:
     return None
 
 
-def _room(wishes: Wishes, wrong: _Wrong) -> str:
+def _room(wishes: Wishes, wrong: Wrong) -> str:
     """Read which folder is worked in. What is written of the work must not lie in it."""
-    if wishes.out.exists() and not wishes.out.is_dir():
-        wrong.add("The drive's folder is no folder.", where=str(wishes.out))
+    wrong.tried(lambda: require_place(wishes.out))
     if wishes.room is None:
         return ROOM_NAME
     if not wishes.room.is_dir():
@@ -173,19 +144,22 @@ def _room(wishes: Wishes, wrong: _Wrong) -> str:
     return str(wishes.room.absolute())
 
 
-def _rules(wishes: Wishes, wrong: _Wrong) -> dict[str, str]:
+def _rules(wishes: Wishes, wrong: Wrong) -> dict[str, str]:
     read = {}
     for path in wishes.rules:
         try:
-            read[str(path)] = path.read_text(encoding="utf-8")
+            with files.open_named(path, _RULES_BYTES_MAX) as file:
+                read[str(path)] = file.read(_RULES_BYTES_MAX).decode("utf-8")
         except UnicodeDecodeError:
             wrong.add("The rules are not text in UTF-8.", where=str(path))
+        except files.RefusedFileError as error:
+            wrong.add(f"The file of rules {error}.", where=str(path))
         except OSError as error:
             wrong.add(f"The rules cannot be read: {error.strerror}.", where=str(path))
     return read
 
 
-def _servers(wishes: Wishes, wrong: _Wrong) -> dict[str, str]:
+def _servers(wishes: Wishes, wrong: Wrong) -> dict[str, str]:
     named: dict[str, str] = {}
     for given in wishes.servers:
         name, is_there, line = given.partition("=")
@@ -208,7 +182,7 @@ def _servers(wishes: Wishes, wrong: _Wrong) -> dict[str, str]:
     return named
 
 
-def _look_at_tools(wishes: Wishes, servers: dict[str, str], wrong: _Wrong) -> None:
+def _look_at_tools(wishes: Wishes, servers: dict[str, str], wrong: Wrong) -> None:
     """Look for tools that contradict each other, or that cannot be here."""
     if wishes.program and (wishes.commands or servers or wishes.hands_down):
         wrong.add(
@@ -225,29 +199,38 @@ def _look_at_tools(wishes: Wishes, servers: dict[str, str], wrong: _Wrong) -> No
         wrong.tried(require_git)
 
 
-def _look_for_keys(texts: dict[str, str], wrong: _Wrong) -> None:
-    """Refuse the value of a secret variable in what is asked, all of which is stored."""
-    keys = secrets_in(os.environ)
-    for name, text in texts.items():
-        if any(key in text for key in keys):
-            wrong.add(
-                f"{name} holds a key of this environment, and would be stored with it.",
-                remedy="Leave it out: what needs one is told the name of a variable.",
-            )
+def _numbers(wishes: Wishes, wrong: Wrong) -> tuple[int, int, int | None]:
+    """Read what is neither bound nor price: tokens of a reply, of the window, and how many tries.
+
+    What cannot be read is noted as wrong, so that nothing is done with what stands in for it.
+    """
+
+    def number(flag: str, given: str, *, least: int) -> int | None:
+        if not given:
+            return None
+        return wrong.tried(lambda: whole_given(flag, given, least=least, most=_NUMBER_MAX))
+
+    return (
+        number("--reply-tokens", wishes.reply_tokens, least=1) or REPLY_TOKENS,
+        number("--window", wishes.window, least=0) or 0,
+        number("--retries", wishes.retries, least=0),
+    )
+
+
+def _stored(wishes: Wishes, rules: dict[str, str]) -> dict[str, str]:
+    """Name all texts of a command line that are stored as they are, or told to others."""
+    return {
+        "The task": wishes.task,
+        "The goal": wishes.goal,
+        "The folder to work in (--room)": str(wishes.room or ""),
+        **{f"--server, number {number},": line for number, line in enumerate(wishes.servers, 1)},
+        "The line of the program (--program)": wishes.program,
+        **{f"The file of rules {path}": text for path, text in rules.items()},
+        "The name of a file of rules (--rules)": "\n".join(map(str, wishes.rules)),
+        **{f"What {flag} gives": value for flag, value in wishes.flags.flags().items()},
+    }
 
 
 def _require_sandbox() -> None:
     if why := missing():
         raise NoSandboxError.because(why)
-
-
-def _money(wishes: Wishes, model: ModelSpec | None) -> int:
-    """Read a budget, which holds nothing where nobody knows what a call costs."""
-    amount = amount_given("--budget", wishes.budget)
-    is_unpriced = bool(wishes.program) or (model is not None and price_of(model) is None)
-    if is_unpriced:
-        raise UsageError(
-            "A budget holds nothing where nobody knows what a call costs.",
-            remedy="Give --price or --price-as, or bound it by --turns or --seconds.",
-        )
-    return amount

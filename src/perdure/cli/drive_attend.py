@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from perdure.base.errors import StopRequestedError
-from perdure.cli.drive_view import View, tell_end, tell_there_already
+from perdure.cli.drive_view import Unseen, View, tell_end, tell_there_already
 from perdure.cli.output import write_error
 from perdure.runner.alone import Company, DrivenAlone
 from perdure.runner.attended import Attended
-from perdure.runner.signals import hearing
+from perdure.runner.signals import hear_no_more, hearing
 
 Drive = Callable[[Company], Coroutine[Any, Any, DrivenAlone | None]]
 
@@ -29,19 +29,30 @@ Enter alone stops it, Ctrl-C cuts it, Ctrl-D does neither.
 
 
 def attended(folder: Path, drive: Drive, *, quiet: bool, json: bool) -> int:
-    """Drive with somebody looking on, and tell how it ended; give the exit status."""
-    ended = asyncio.run(_go(folder, drive, None if quiet or json else View()))
+    """Drive with somebody looking on, and tell how it ended; give the exit status.
+
+    Raises:
+        PerdureError: as the drive raises.
+        OutputError: what it did could not be shown. The drive went on without that.
+
+    """
+    view = Unseen() if quiet or json else View()
+    ended = asyncio.run(_go(folder, drive, view))
+    if isinstance(view, View) and view.failed is not None:
+        raise view.failed
     if ended is None:
         return tell_there_already(folder, json=json)
-    return tell_end(ended, folder, json=json)
+    return tell_end(ended, folder, json=json, why=view.why if isinstance(view, Unseen) else "")
 
 
-async def _go(folder: Path, drive: Drive, view: View | None) -> DrivenAlone | None:
+async def _go(
+    folder: Path,
+    drive: Drive,
+    view: View | Unseen,
+) -> DrivenAlone | None:
     person = Attended(folder)
     company = Company(
-        interrupts=person,
-        line=view.line if view is not None else None,
-        piece=view.piece if view is not None else None,
+        interrupts=person, line=view.line, piece=view.piece if isinstance(view, View) else None
     )
     driving = asyncio.ensure_future(drive(company))
 
@@ -50,12 +61,17 @@ async def _go(folder: Path, drive: Drive, view: View | None) -> DrivenAlone | No
         if not person.is_heard:
             driving.cancel()
 
-    words = _Words(person, view, cut) if view is not None and sys.stdin.isatty() else None
+    words = None
+    if isinstance(view, View) and sys.stdin.isatty():
+        words = _Words(person, view, cut)
     stopping = _Stopping(person, cut)
     interrupted = words.interrupt if words is not None else stopping
     try:
         with hearing({signal.SIGINT: interrupted, signal.SIGTERM: stopping}):
-            return await driving
+            try:
+                return await driving
+            finally:
+                hear_no_more()
     except asyncio.CancelledError:
         raise StopRequestedError("It was cut before it began.") from None
     finally:

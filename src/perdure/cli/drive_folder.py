@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from perdure.base.errors import UsageError
@@ -28,3 +29,23 @@ def require_drive(folder: Path) -> None:
             where=str(folder),
             remedy="`perdure drive TASK --out DIR` begins one.",
         )
+
+
+def require_place(folder: Path) -> None:
+    """Refuse a folder to be made that cannot be one: it, or what it is to be in, is a file.
+
+    Raises:
+        UsageError: there is a file.
+
+    """
+    for place in (folder, *folder.parents):
+        if place.is_dir():
+            return
+        if os.path.lexists(place):
+            raise UsageError(
+                "The drive's folder is no folder."
+                if place == folder
+                else "The drive's folder is to be in what is no folder.",
+                where=str(place),
+                remedy="Give another --out.",
+            )

@@ -15,19 +15,21 @@ from perdure.base.errors import (
     EXIT_SOME_FAILED,
     EXIT_STOPPED,
     EXIT_UNREACHABLE,
+    OutputError,
     UsageError,
 )
 from perdure.base.money import show
 from perdure.base.text import printable
 from perdure.cli.drive_words import summed_up, told
 from perdure.cli.figures import count, plural
-from perdure.cli.output import PIPE_WIDTH, as_tree, write_json, write_out
+from perdure.cli.output import PIPE_WIDTH, as_tree, write_error, write_json, write_out
 from perdure.records.drive import (
     DRIVE_KIND_OF,
     DriveLine,
     EndCause,
     ModelCalled,
     ModelReturned,
+    ProviderFailed,
 )
 from perdure.records.increment import Increment, Said
 from perdure.records.request import FailureCause
@@ -60,16 +62,30 @@ _REFUSED = {
 assert set(_EXIT) == set(EndCause)
 
 
+class Unseen:
+    """Looks on where nothing is shown, for why the endpoint failed: that is told in the end."""
+
+    def __init__(self) -> None:
+        self.why = ""
+
+    def line(self, line: DriveLine) -> None:
+        """Remember why a call failed for good."""
+        if isinstance(line, ProviderFailed) and "." not in line.run:
+            self.why = line.text
+
+
 class View:
     """Writes what an agent says and does to standard output, as it happens.
 
-    While it is held, what happens is kept, and written when it is released.
+    While it is held, what happens is kept, and written when it is released. Where nothing can be
+    written, that is kept as what `failed`, and the drive goes on.
     """
 
     def __init__(self) -> None:
         self._in_text = False
         self._is_told = False
         self._held: list[str] | None = None
+        self.failed: OutputError | None = None
 
     def piece(self, increment: Increment) -> None:
         """Write a piece of what is being said."""
@@ -86,8 +102,12 @@ class View:
             if line.text and not self._is_told:
                 self._say(line.text)
             self._end_text()
+        indent = "  " * line.run.count(".")
+        if isinstance(line, ProviderFailed):
+            # All of it: it says what to do.
+            self._write(printable(f"{indent}!! {line.text}\n"))
+            return
         for text in told(line):
-            indent = "  " * line.run.count(".")
             self._write(one_line_of(indent + text) + "\n")
 
     def hold(self) -> None:
@@ -112,7 +132,10 @@ class View:
         if self._held is not None:
             self._held.append(text)
         elif text:
-            write_out(text)
+            try:
+                write_out(text)
+            except OutputError as error:
+                self.failed = self.failed or error
 
 
 def one_line_of(text: str) -> str:
@@ -128,8 +151,8 @@ def exit_of(cause: EndCause, failed: FailureCause | None) -> int:
     return _EXIT[cause]
 
 
-def tell_end(ended: DrivenAlone, folder: Path, *, json: bool) -> int:
-    """Tell how a drive ended; give its exit status."""
+def tell_end(ended: DrivenAlone, folder: Path, *, json: bool, why: str = "") -> int:
+    """Tell how a drive ended; give its exit status. `why` it failed is told if nobody saw it."""
     frozen = ended.frozen
     status = exit_of(frozen.cause, frozen.failed)
     if json:
@@ -140,6 +163,7 @@ def tell_end(ended: DrivenAlone, folder: Path, *, json: bool) -> int:
                 "completion": frozen.completion.value,
                 "cause": frozen.cause.value,
                 "failed": frozen.failed.value if frozen.failed else None,
+                "why": why,
                 "turns": frozen.turns,
                 "text": frozen.text,
                 "calls": ended.calls,
@@ -150,10 +174,12 @@ def tell_end(ended: DrivenAlone, folder: Path, *, json: bool) -> int:
             }
         )
         return status
+    if why:
+        write_error(f"perdure: {why}")
     cost = "cost unknown" if ended.unpriced else show(ended.money, CURRENCY)
-    why = f", {frozen.failed.value}" if frozen.failed else ""
+    failed = f", {frozen.failed.value}" if frozen.failed else ""
     write_out(
-        f"\n{frozen.completion.value} ({frozen.cause.value}{why}) after "
+        f"\n{frozen.completion.value} ({frozen.cause.value}{failed}) after "
         f"{plural(frozen.turns, 'turn')}: {plural(ended.calls, 'call')}, "
         f"{count(ended.tokens)} tokens, {cost}\n"
     )

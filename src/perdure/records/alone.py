@@ -42,7 +42,7 @@ class Branch(Record):
 
 
 class Asked(Record):
-    """Everything that a drive alone was asked for, except where its endpoint is.
+    """Everything that a drive alone was asked for, where its endpoint is included.
 
     `room` is the folder that it works in, absolute where it is not in the drive's own folder.
     `rules` are the documents that it is told first, by name. Who answers is a `model`, or a

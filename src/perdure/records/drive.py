@@ -130,11 +130,27 @@ class RunForked(Line):
     chain: str = ""
 
 
+class Anew(Record):
+    """What a drive that goes on was given anew: its ceilings, all of them, and its endpoint.
+
+    A ceiling that is absent is none; `money` is in nano-units. An endpoint's address or key that is
+    empty is the one that was asked for first.
+    """
+
+    turns: int | None = None
+    tokens: int | None = None
+    money: int | None = None
+    seconds: float | None = None
+    base_url: str = ""
+    key_env: str = ""
+
+
 class RunStarted(Line):
     """A drive begins. All that is constant about it is here; nothing of it changes under way.
 
     `inherited` is the hash, among the blobs, of the conversation that it starts from; `naming` that
     of the identity that it was frozen with. `second_threshold` is a percentage of the window.
+    `anew` is absent where everything is as it was asked for first.
     """
 
     task: str
@@ -155,6 +171,7 @@ class RunStarted(Line):
     retries: int | None = None
     second_threshold: int = 65
     window: int = 0
+    anew: Anew | None = None
 
 
 class Source(Record):

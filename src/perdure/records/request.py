@@ -137,7 +137,10 @@ class FailureCause(StrEnum):
 
 
 class Failure(Record, tag="failure"):
-    """One attempt that did not end in a reply. `status` is an HTTP status, 0 if there was none."""
+    """One attempt that did not end in a reply. `status` is an HTTP status, 0 if there was none.
+
+    `detail` is what the endpoint itself said of it: one line, without secrets, cut.
+    """
 
     cause: FailureCause
     status: int = 0
@@ -145,6 +148,7 @@ class Failure(Record, tag="failure"):
     served: str = ""
     usage: Usage | None = None
     usage_impossible: bool = False
+    detail: str = ""
 
 
 class Attempt(Record):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -44,8 +44,9 @@ from perdure.base.errors import StorageError, UsageError
 from perdure.base.ids import new_run_id
 from perdure.base.redaction import Redactor
 from perdure.inference.provider import Checkable
-from perdure.records.alone import Asked, Branch
+from perdure.records.alone import Asked, Bounds, Branch
 from perdure.records.drive import (
+    Anew,
     Completion,
     Dispatcher,
     DriveLine,
@@ -62,10 +63,12 @@ from perdure.runner.drive_model import EndpointModel
 from perdure.runner.furnishing import furnished, program_for
 from perdure.runner.looking_on import Shown, transcribe, transcript_name
 from perdure.runner.respondents import provider_for
+from perdure.runner.unbegun import unless_begun
 from perdure.runner.veil import Veiled
 from perdure.study.pricing import amount_of, price_of
 from perdure.trace.drive_ledger import DriveLedger
 from perdure.trace.drive_reader import DriveReader
+from perdure.trace.failures import translate_os
 from perdure.trace.lock import GovernorLock
 from perdure.trace.stop_request import forget_request
 
@@ -113,7 +116,7 @@ class DrivenAlone:
 async def begin(
     folder: Path, asked: Asked, company: Company, *, clock: Clock | None = None
 ) -> DrivenAlone:
-    """Drive an agent in a folder that holds none yet.
+    """Drive an agent in a folder that holds none yet. One that cannot begin leaves nothing there.
 
     Raises:
         HeldError: the folder holds one already.
@@ -122,11 +125,11 @@ async def begin(
 
     """
     time, folder = clock or SystemClock(), _absolute(folder)
-    await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
-    async with _held(folder, time):
+    async with unless_begun(folder, (ROOM_NAME, HISTORY_NAME), time):
+        await asyncio.to_thread(forget_request, folder)
         if asked.branch is not None:
             await _bring_over(folder, asked.branch)
-        await asyncio.to_thread(room_of(folder, asked).mkdir, exist_ok=True)
+        await asyncio.to_thread(_make_room, room_of(folder, asked))
         async with _ready(folder, asked, company, time) as parts:
             plan = _branched(folder, asked, _plan(asked, new_run_id()))
             ledger = await DriveLedger.create(folder, asked)
@@ -135,11 +138,12 @@ async def begin(
 
 
 async def resume(
-    folder: Path, company: Company, *, clock: Clock | None = None
+    folder: Path, company: Company, *, anew: Anew | None = None, clock: Clock | None = None
 ) -> DrivenAlone | None:
     """Go on from the handoff of the last drive in a folder; None if that is done already.
 
-    What a process that died left open is closed first.
+    What a process that died left open is closed first. With `anew` it has other ceilings, or
+    another endpoint; without, those of the drive before it.
 
     Raises:
         DamagedRecordError: the ledger does not hold what was written.
@@ -164,7 +168,9 @@ async def resume(
                 ),
                 None,
             )
-            plan = _plan(asked, new_run_id(), last)
+            anew = anew or given_anew(lines)
+            asked = as_given_anew(asked, anew)
+            plan = msgspec.structs.replace(_plan(asked, new_run_id(), last), anew=anew)
             if last is None:
                 plan = _branched(folder, asked, plan)
             async with _ready(folder, asked, company, time) as parts:
@@ -188,6 +194,7 @@ def branch(folder: Path, at: int, out: Path, *, task: str = "") -> Asked:
             where=str(folder),
             remedy=f"Give a number from 0 to {len(stored) - 1}: `perdure drive show` lists them.",
         )
+    asked = as_given_anew(asked, given_anew([one.line for one in stored if one.seq <= at]))
     mother = stored[at].line.run
     own = [one for one in stored if one.line.run == mother]
     place = next(number for number, one in enumerate(own) if one.seq == stored[at].seq)
@@ -221,6 +228,30 @@ def read_asked(folder: Path) -> Asked:
     """
     with DriveReader.open(folder) as reader:
         return reader.asked(Asked)
+
+
+def given_anew(lines: Iterable[DriveLine]) -> Anew | None:
+    """Give what the last drive was given anew, of those that nobody was sent by."""
+    started = [line for line in lines if isinstance(line, RunStarted) and "." not in line.run]
+    return started[-1].anew if started else None
+
+
+def as_given_anew(asked: Asked, anew: Anew | None) -> Asked:
+    """Say what is asked for with what was given anew."""
+    if anew is None:
+        return asked
+    model = asked.model
+    if model is not None:
+        at = model.endpoint
+        at = msgspec.structs.replace(
+            at,
+            base_url=anew.base_url or at.base_url,
+            key_env=anew.key_env or at.key_env,
+            key_file="" if anew.key_env else at.key_file,
+        )
+        model = msgspec.structs.replace(model, endpoint=at)
+    bounds = Bounds(turns=anew.turns, tokens=anew.tokens, money=anew.money, seconds=anew.seconds)
+    return msgspec.structs.replace(asked, model=model, bounds=bounds)
 
 
 def room_of(folder: Path, asked: Asked) -> Path:
@@ -352,8 +383,9 @@ async def _brain(
     opened.push_async_callback(provider.close)
     if isinstance(provider, Checkable):
         await provider.check()
+    at = asked.model.endpoint
     endpoint = EndpointModel(
-        provider, asked.model.pin.model, attempt_s=asked.model.endpoint.attempt_timeout_s
+        provider, asked.model.pin.model, attempt_s=at.attempt_timeout_s, where=at.base_url
     )
     return Metered(endpoint, meter)
 
@@ -456,6 +488,13 @@ async def _bring_over(folder: Path, taken: Branch) -> None:
         await history.copy(oid, folder / ROOM_NAME, folder / HISTORY_NAME)
     elif room.is_dir():
         await asyncio.to_thread(_copy_room, room, folder / ROOM_NAME)
+
+
+def _make_room(room: Path) -> None:
+    try:
+        room.mkdir(exist_ok=True)
+    except OSError as error:
+        raise translate_os(error, room) from error
 
 
 def _copy_room(room: Path, copy: Path) -> None:

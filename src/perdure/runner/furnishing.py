@@ -17,11 +17,16 @@ from perdure.agent.drive.tools.function import tool
 from perdure.agent.drive.tools.port import Tool
 from perdure.agent.drive.tools.process import Confinement
 from perdure.agent.drive.tools.programs import AcpProgram, LineProgram, ProgramProcess
-from perdure.agent.drive.tools.server_line import HttpServer, StdioServer
+from perdure.agent.drive.tools.server_line import HttpServer, ServerError, StdioServer
 from perdure.agent.drive.tools.servers import ToolServer
 from perdure.agent.drive.tools.warden import missing
 from perdure.agent.drive.tools.workspace import Workspace
-from perdure.base.errors import InternalError, UsageError
+from perdure.base.errors import (
+    InternalError,
+    KeyOrModelRefusedError,
+    PerdureError,
+    UsageError,
+)
 from perdure.records.alone import Asked
 from perdure.records.tools import Effect
 from perdure.study.findings import quoted
@@ -56,15 +61,30 @@ async def furnished(asked: Asked, room: Workspace, opened: AsyncExitStack) -> Be
     tools: list[Tool] = [*(files if asked.policy.writes else reads)]
     if wanted.commands and asked.policy.writes:
         tools.append(CommandTool(room, egress=asked.policy.egress, unsandboxed=wanted.unsandboxed))
-    for name, line in wanted.servers.items():
-        server = ToolServer(
-            require_server(name, line), room, trusts_annotations=name in wanted.trusted
-        )
-        opened.push_async_callback(server.close)
-        tools += [_Lent(one) for one in await server.open()]
+    tools += await _of_servers(asked, room, opened)
     if wanted.hands_down:
         tools.append(hand_down)
     return Bench(tools, place=asked.place)
+
+
+async def _of_servers(asked: Asked, room: Workspace, opened: AsyncExitStack) -> list[Tool]:
+    """Open all servers, and give their tools; those that are not there are named together."""
+    tools: list[Tool] = []
+    failed: list[PerdureError] = []
+    for name, line in asked.tools.servers.items():
+        trusted = name in asked.tools.trusted
+        server = ToolServer(require_server(name, line), room, trusts_annotations=trusted)
+        opened.push_async_callback(server.close)
+        try:
+            tools += [_Lent(one) for one in await server.open()]
+        except (ServerError, KeyOrModelRefusedError, UsageError) as error:
+            failed.append(error)
+    if len(failed) == 1:
+        raise failed[0]
+    if failed:
+        listed = "".join(f"\n- {error}" for error in failed)
+        raise ServerError(f"{len(failed)} tool servers cannot be used:{listed}")
+    return tools
 
 
 class _Lent:

@@ -7,6 +7,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from types import FrameType
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -38,10 +39,26 @@ def hearing(handlers: Mapping[signal.Signals, Callable[[], None]]) -> Iterator[N
         yield
         return
     loop = asyncio.get_running_loop()
-    for number, handle in handlers.items():
-        loop.add_signal_handler(number, handle)
+
+    def heard(number: int, _: FrameType | None) -> None:
+        loop.call_soon_threadsafe(handlers[signal.Signals(number)])
+
+    # Not by way of the loop: what that leaves behind is never what was there before.
+    before = {number: signal.signal(number, heard) for number in handlers}
     try:
         yield
     finally:
-        for number in handlers:
-            loop.remove_signal_handler(number)
+        for number, handler in before.items():
+            if signal.getsignal(number) is heard:
+                signal.signal(number, handler)
+
+
+def hear_no_more() -> None:
+    """Hear no stop signal any more, to the end of the process: what could be stopped is over.
+
+    It would only spoil how that is told. Called within `hearing`, it leaves no moment in between.
+    Elsewhere than in the main thread, signals are left alone.
+    """
+    if threading.current_thread() is threading.main_thread():
+        for number in STOP_SIGNALS:
+            signal.signal(number, signal.SIG_IGN)

@@ -104,7 +104,9 @@ def _call_failed(cls: Any, what: Told) -> PerdureError:
 
 def _model_failed(cls: Any, what: Told) -> PerdureError:
     assert what.cause is not None, "a failed call has its cause"
-    error: PerdureError = cls(what.cause, again=False, detail=what.wrong)
+    error: PerdureError = cls(
+        what.cause, again=False, detail=what.wrong, where=what.where, remedy=what.remedy
+    )
     return error
 
 

@@ -310,7 +310,7 @@ class Number(ScalarKind[float]):
     @property
     def shown(self) -> str:
         """The range."""
-        return f"a number from {self.least:g} to {self.most:g}, in plain decimals such as 0.5"
+        return f"a number from {self.least:g} to {self.most:.12g}, in plain decimals such as 0.5"
 
     def read_text(self, value: str, place: Scalar, found: Findings) -> float | None:
         """Read a number within the range. Minus zero is zero, so that equal numbers are equal."""

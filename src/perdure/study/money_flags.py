@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -11,9 +11,9 @@ from perdure.base.errors import UsageError
 from perdure.records.budget import Budget
 from perdure.records.usage import Price
 from perdure.study import schema
-from perdure.study.findings import Findings, quoted
-from perdure.study.kinds import Money, ScalarKind
-from perdure.study.nodes import Scalar
+from perdure.study.findings import quoted
+from perdure.study.kinds import Money
+from perdure.study.number_flags import read_flag
 
 NONE = "none"
 _PARTS = 2
@@ -26,8 +26,6 @@ _LIMITS: dict[str, tuple[str, Any, int]] = {
     "tokens": ("tokens", schema.TOKENS.kind, 1),
     "hours": ("wall_s", schema.HOURS.kind, _SECONDS),
 }
-
-T = TypeVar("T")
 
 
 def budgeted(budget: Budget, given: str) -> Budget:
@@ -70,7 +68,7 @@ def rebudgeted(budget: Budget, given: Mapping[str, str | None]) -> Budget:
             place, kind, unit = _LIMITS[name]
             is_none = text == NONE
             changes[place] = (
-                None if is_none else _read(f"--{name}", text, kind, f", or `{NONE}`") * unit
+                None if is_none else read_flag(f"--{name}", text, kind, f", or `{NONE}`") * unit
             )
     return msgspec.structs.replace(budget, **changes)
 
@@ -117,13 +115,4 @@ def amount_given(flag: str, given: str) -> int:
 
 
 def _amount(flag: str, given: str, kind: Money) -> int:
-    return _read(flag, given, kind, ", with at most nine decimals")
-
-
-def _read(flag: str, given: str, kind: ScalarKind[T], more: str) -> T:
-    value = kind.read_text(given.strip(), Scalar(0, flag), Findings(""))
-    if value is None:
-        raise UsageError(
-            f"{flag} {quoted(given)} cannot be read.", remedy=f"Give {kind.shown}{more}."
-        )
-    return value
+    return read_flag(flag, given, kind, ", with at most nine decimals")

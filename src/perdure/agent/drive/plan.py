@@ -6,7 +6,15 @@ import hashlib
 
 from perdure.agent.drive.prefix import Prefix
 from perdure.base.canonical import encode
-from perdure.records.drive import Dispatcher, Opening, PlacePolicy, RunPolicy, RunStarted, SkillPin
+from perdure.records.drive import (
+    Anew,
+    Dispatcher,
+    Opening,
+    PlacePolicy,
+    RunPolicy,
+    RunStarted,
+    SkillPin,
+)
 from perdure.records.record import Record
 from perdure.records.request import Message
 
@@ -33,6 +41,8 @@ class DrivePlan(Record):
     `seed` is what sampling seeds are drawn from. With `concurrent` the reads that a reply begins
     with run at the same time; what is left behind is the same. With `costs_apart`
     usage is recorded elsewhere. `forked` is the place where it branches off another drive.
+    `anew` is what it was given otherwise than the drive was asked for first; what that changes is
+    for whoever dispatches it.
     """
 
     run: str
@@ -61,6 +71,7 @@ class DrivePlan(Record):
     concurrent: bool = True
     costs_apart: bool = False
     forked: Fork | None = None
+    anew: Anew | None = None
 
     @property
     def job_sha256(self) -> str:
@@ -96,4 +107,5 @@ class DrivePlan(Record):
             retries=self.retries,
             second_threshold=self.second_threshold,
             window=self.window,
+            anew=self.anew,
         )

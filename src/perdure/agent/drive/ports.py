@@ -48,12 +48,15 @@ class ModelFailedError(PerdureError):
         status: int = 0,
         retry_after_s: float | None = None,
         detail: str = "",
+        where: str = "",
+        remedy: str = "",
     ) -> None:
         self.cause = cause
         self.again = again
         self.status = status
         self.retry_after_s = retry_after_s
-        super().__init__(detail or f"A model call failed: {cause.value}.")
+        wrong = detail or f"A model call failed: {cause.value}."
+        super().__init__(wrong, where=where, remedy=remedy)
 
 
 class Model(Protocol):

@@ -9,6 +9,8 @@ from urllib.parse import quote
 from perdure.base.errors import KeyOrModelRefusedError
 
 _KEY_CHARACTERS_MAX = 4096
+# More than a key and the white space around it; a device gives bytes without end.
+_FILE_BYTES_MAX = 1 << 16
 # Shorter than this, a key is a placeholder, and blanking it would spoil innocent text.
 _SECRET_CHARACTERS_MIN = 8
 _BLANK = "[key]"
@@ -72,7 +74,8 @@ def load_key(environment: Mapping[str, str], *, key_env: str, key_file: str) -> 
     if not key_file:
         return Key("")
     try:
-        content = Path(key_file).read_text(encoding="ascii")
+        with Path(key_file).open("rb") as file:
+            content = file.read(_FILE_BYTES_MAX).decode("ascii")
     except UnicodeDecodeError:
         content = ""
     except OSError as error:

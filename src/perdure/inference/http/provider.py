@@ -21,7 +21,7 @@ from perdure.inference.http.reply import (
 )
 from perdure.inference.http.retry_after import parse_retry_after
 from perdure.inference.http.settings import HttpSettings, require_usable
-from perdure.inference.http.status import cause_of_status
+from perdure.inference.http.status import cause_of_status, said_in
 from perdure.inference.http.streamed import StreamedChat, joined
 from perdure.inference.http.transport import Answer, Transport
 from perdure.inference.telling import OnIncrement, tell_whole
@@ -153,4 +153,9 @@ class HttpProvider:
     def _refused(self, answer: Answer) -> Failure:
         wait_s = parse_retry_after(answer.retry_after, self._clock.wall_s())
         cause = cause_of_status(answer.status, answer.body)
-        return Failure(cause=cause, status=answer.status, retry_after_s=wait_s)
+        return Failure(
+            cause=cause,
+            status=answer.status,
+            retry_after_s=wait_s,
+            detail=said_in(answer.body, self._key),
+        )

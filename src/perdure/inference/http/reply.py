@@ -14,7 +14,7 @@ from perdure.inference.http.billing import Billing, bill
 from perdure.inference.http.body import TOP_LOGPROBS
 from perdure.inference.http.key import Key
 from perdure.inference.http.served import is_served_as_pinned
-from perdure.inference.http.status import cause_of_error
+from perdure.inference.http.status import cause_of_error, said_of
 from perdure.inference.http.strict import StrictDecoder
 from perdure.inference.http.tools import Called, read_calls
 from perdure.inference.http.usage import normalise_usage
@@ -166,7 +166,7 @@ def read_chat_tree(
 
 
 def _read(chat: _Chat, pin: ModelPin, key: Key, billing: Billing, asked: Asked) -> Reply | Failure:
-    choice = _only_choice(chat)
+    choice = _only_choice(chat, key)
     if isinstance(choice, Failure):
         return choice
     said = _said(choice, asked, key)
@@ -209,14 +209,14 @@ def _first_tokens(given: Any, key: Key) -> tuple[FirstToken, ...]:
     return tuple(sorted(read, key=lambda one: (-one.logprob, one.token))[: TOP_LOGPROBS + 1])
 
 
-def _only_choice(chat: _Chat) -> _Choice | Failure:
+def _only_choice(chat: _Chat, key: Key) -> _Choice | Failure:
     if chat.error is not None and not chat.choices:
-        return _failed(chat.error)
+        return _failed(chat.error, key)
     if chat.choices is None or len(chat.choices) != 1:
         return _BAD
     choice = chat.choices[0]
     if choice.error is not None or choice.finish_reason == _FINISH_FAILED:
-        return _failed(choice.error)
+        return _failed(choice.error, key)
     return choice
 
 
@@ -228,7 +228,7 @@ def read_embeddings(
     if reply is None:
         return _BAD
     if reply.error is not None and not reply.data:
-        return _failed(reply.error)
+        return _failed(reply.error, key)
     vectors = _in_order(reply.data or [], count)
     if vectors is None:
         return _BAD
@@ -314,9 +314,9 @@ def _in_order(data: list[_Datum], count: int) -> tuple[tuple[float, ...], ...] |
     return vectors if all(map(has_direction, vectors)) else None
 
 
-def _failed(error: object) -> Failure:
+def _failed(error: object, key: Key) -> Failure:
     cause, status = cause_of_error(error)
-    return Failure(cause=cause, status=status)
+    return Failure(cause=cause, status=status, detail=said_of(error, key))
 
 
 def _name(model: str | None, key: Key) -> str:

@@ -7,9 +7,15 @@ from typing import Any
 
 import msgspec
 
+from perdure.base.redaction import redacted
+from perdure.base.text import one_line
+from perdure.inference.http.key import Key
 from perdure.records.request import FailureCause
 
 _BODY_BYTES_MAX = 64 * 1024
+_SAID_MAX = 300
+# Where endpoints write it, the most telling first.
+_WORDED = ("message", "error", "detail", "msg", "title")
 _BY_STATUS = {
     401: FailureCause.KEY_REFUSED,
     402: FailureCause.OUT_OF_MONEY,
@@ -69,6 +75,25 @@ def cause_of_error(error: object) -> tuple[FailureCause, int]:
         if status is not None:
             return cause_of_status(status, msgspec.json.encode({"error": error})), status
     return _by_word(_words(error)) or FailureCause.SERVER_ERROR, int(http.HTTPStatus.OK)
+
+
+def said_in(body: bytes, key: Key) -> str:
+    """Give what an error reply says of itself in words: one line, without secrets, cut."""
+    error = _error_in(body)
+    if error is None and len(body) <= _BODY_BYTES_MAX:
+        error = body.decode("utf-8", errors="replace")
+    return said_of(error, key)
+
+
+def said_of(error: object, key: Key) -> str:
+    """Give what an error object says, as `said_in` does; a page for a browser says nothing."""
+    said = error
+    while isinstance(said, dict):
+        said = next((said[name] for name in _WORDED if said.get(name)), None)
+    if not isinstance(said, str) or said.lstrip().startswith("<"):
+        return ""
+    # Before it is cut: half a secret looks like none.
+    return one_line(redacted(key.scrub(said[:_BODY_BYTES_MAX])), _SAID_MAX)
 
 
 def _status_in(error: dict[str, Any]) -> int | None:

@@ -31,7 +31,7 @@ from perdure.base.errors import (
     EXIT_USAGE,
 )
 from perdure.cli.drive_view import exit_of
-from perdure.records.drive import EndCause, SteerReceived
+from perdure.records.drive import CancelReceived, EndCause, HandoffWritten, SteerReceived
 from perdure.testing import MisbehavingServer
 
 Said = Any
@@ -205,8 +205,6 @@ def test_a_server_that_is_none_ends_it(desk: Desk) -> None:
         ([(called("list_files"),)], (), EXIT_SOME_FAILED, "stuck"),
         ([""], (), EXIT_SOME_FAILED, "empty_reply"),
         ([(called("list_files"),)], ("--turns", "1"), EXIT_PAUSED, "turns"),
-        ([(called("list_files"),)], ("--tokens", "1"), EXIT_PAUSED, "tokens"),
-        ([(called("list_files"),)], ("--budget", "0.000000001"), EXIT_PAUSED, "money"),
     ],
 )
 def test_how_it_ends_is_the_exit_code(
@@ -221,6 +219,28 @@ def test_how_it_ends_is_the_exit_code(
     stands = desk.call("status", desk.out).out
     assert f"{desk.out}: limit" in stands
     assert f"  perdure drive resume {desk.out}" in stands.splitlines()
+
+
+@pytest.mark.parametrize(("ceiling", "too_little"), [("--tokens", 300), ("--budget", "0.0004")])
+def test_a_ceiling_is_never_passed_by_a_call(desk: Desk, ceiling: str, too_little: object) -> None:
+    """What a call may take has to fit before it is sent: the first one too, or nothing begins."""
+    desk.says((called("list_files"),))
+    refused = desk.drive(ceiling, too_little)
+    assert refused.status == EXIT_PAUSED
+    assert "Not even one call fits: it may take up to " in refused.err
+    assert "(--reply-tokens)" in refused.err
+    assert [seen.method for seen in desk.server.requests] == ["GET"]
+    least = refused.err.partition(f"Give at least {ceiling} ")[2].partition(",")[0]
+    # Under less than that it begins nothing, and under that it makes one call.
+    said = desk.drive(ceiling, least)
+    cause = "tokens" if ceiling == "--tokens" else "money"
+    assert (said.status, said.err) == (EXIT_PAUSED, "")
+    assert f"limit ({cause}) after 1 turn: 1 call, " in said.out
+    lines = lines_in(desk.out)
+    assert [line.point for line in of_kind(lines, CancelReceived)] == ["before_call"]
+    (handed,) = of_kind(lines, HandoffWritten)
+    assert f"Another call did not fit under its ceiling of {cause}." in handed.overview
+    assert f"perdure drive resume {desk.out}" in said.out
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from tests.support.alone import (
     turn_of,
 )
 
-from perdure.agent.drive.ceilings import Limited, Meter
+from perdure.agent.drive.ceilings import Limited
 from perdure.agent.drive.ports import Stop
 from perdure.agent.drive.tools.warden import missing
 from perdure.base.clock import SystemClock
@@ -138,8 +138,7 @@ def test_a_request_of_before_stops_nothing(tmp_path: Path) -> None:
 def test_the_time_of_a_drive_is_that_of_its_children_too(tmp_path: Path) -> None:
     """A child gets what is left of its parent's time, and not as much again."""
     clock = SkippingClock()
-    meter = Meter(lambda _: None)
-    limited = Limited(Attended(tmp_path), Bounds(seconds=3.0), meter, clock)
+    limited = Limited(Attended(tmp_path), Bounds(seconds=3.0), clock)
 
     async def go() -> Stop:
         await clock.sleep(2.0)

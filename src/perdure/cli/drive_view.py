@@ -32,6 +32,7 @@ from perdure.records.drive import (
 from perdure.records.increment import Increment, Said
 from perdure.records.request import FailureCause
 from perdure.runner.alone import CURRENCY, DrivenAlone
+from perdure.runner.drive_meter import Spent
 from perdure.trace.drive_lines import StoredLine
 from perdure.trace.drive_reader import DriveReader
 
@@ -130,7 +131,7 @@ def exit_of(cause: EndCause, failed: FailureCause | None) -> int:
 
 def tell_end(ended: DrivenAlone, folder: Path, *, json: bool) -> int:
     """Tell how a drive ended; give its exit status."""
-    frozen = ended.frozen
+    frozen, spent = ended.frozen, ended.spent
     status = exit_of(frozen.cause, frozen.failed)
     if json:
         write_json(
@@ -142,26 +143,34 @@ def tell_end(ended: DrivenAlone, folder: Path, *, json: bool) -> int:
                 "failed": frozen.failed.value if frozen.failed else None,
                 "turns": frozen.turns,
                 "text": frozen.text,
-                "calls": ended.calls,
-                "tokens": ended.tokens,
-                "cost": None if ended.unpriced else ended.money,
+                "calls": None if spent is None else spent.calls,
+                "tokens": None if spent is None else spent.tokens,
+                "cost": None if spent is None or spent.unpriced else spent.money,
+                "estimated": None if spent is None else spent.estimated,
                 "currency": CURRENCY,
                 "exit": status,
             }
         )
         return status
-    cost = "cost unknown" if ended.unpriced else show(ended.money, CURRENCY)
     why = f", {frozen.failed.value}" if frozen.failed else ""
     write_out(
         f"\n{frozen.completion.value} ({frozen.cause.value}{why}) after "
-        f"{plural(frozen.turns, 'turn')}: {plural(ended.calls, 'call')}, "
-        f"{count(ended.tokens)} tokens, {cost}\n"
+        f"{plural(frozen.turns, 'turn')}: {_told_spent(spent)}\n"
     )
     told_next = list(_next(folder, status))
     width = max(len(command) for command, _ in told_next)
     for command, what in told_next:
         write_out(f"  {command:<{width}}  {what}\n")
     return status
+
+
+def _told_spent(spent: Spent | None) -> str:
+    """Say what the calls took: at most, where some are counted at the most that they may have."""
+    if spent is None:
+        return "what the program spent is not known"
+    most = "at most " if spent.estimated else ""
+    cost = "cost unknown" if spent.unpriced else f"{most}{show(spent.money, CURRENCY)}"
+    return f"{plural(spent.calls, 'call')}, {most}{count(spent.tokens)} tokens, {cost}"
 
 
 def _next(folder: Path, status: int) -> Iterator[tuple[str, str]]:

@@ -18,7 +18,8 @@ from pathlib import Path
 
 import msgspec
 
-from perdure.agent.drive.ceilings import Limited, Meter, Metered
+from perdure.agent.drive.ceilings import Limited
+from perdure.agent.drive.conversation import Conversation
 from perdure.agent.drive.drive import Frozen, drive
 from perdure.agent.drive.fork import checkpoint_at, conversation_at, cut_at
 from perdure.agent.drive.handoff import Brief
@@ -55,15 +56,15 @@ from perdure.records.drive import (
     RunStarted,
 )
 from perdure.records.increment import Increment
-from perdure.records.request import Message, Reply
+from perdure.records.request import ChatRequest, Message
 from perdure.records.tools import Writes
-from perdure.records.usage import Price
+from perdure.runner.drive_meter import Meter, Metered, Spent
 from perdure.runner.drive_model import EndpointModel
 from perdure.runner.furnishing import furnished, program_for
 from perdure.runner.looking_on import Shown, transcribe, transcript_name
 from perdure.runner.respondents import provider_for
 from perdure.runner.veil import Veiled
-from perdure.study.pricing import amount_of, price_of
+from perdure.study.pricing import price_of
 from perdure.trace.drive_ledger import DriveLedger
 from perdure.trace.drive_reader import DriveReader
 from perdure.trace.lock import GovernorLock
@@ -100,14 +101,14 @@ class Company:
 
 @dataclass(frozen=True, slots=True)
 class DrivenAlone:
-    """A drive that has ended, in which folder, and what all its calls took."""
+    """A drive that has ended, in which folder, and what all its calls took.
+
+    What a program of its own spends, nobody here knows: then there is no `spent`.
+    """
 
     folder: Path
     frozen: Frozen
-    calls: int
-    tokens: int
-    money: int
-    unpriced: int
+    spent: Spent | None
 
 
 async def begin(
@@ -129,6 +130,7 @@ async def begin(
         await asyncio.to_thread(room_of(folder, asked).mkdir, exist_ok=True)
         async with _ready(folder, asked, company, time) as parts:
             plan = _branched(folder, asked, _plan(asked, new_run_id()))
+            parts.require_one_call(plan)
             ledger = await DriveLedger.create(folder, asked)
             async with _closing(ledger):
                 return await parts.conduct(ledger, plan)
@@ -168,6 +170,7 @@ async def resume(
             if last is None:
                 plan = _branched(folder, asked, plan)
             async with _ready(folder, asked, company, time) as parts:
+                parts.require_one_call(plan)
                 return await parts.conduct(ledger, plan)
 
 
@@ -244,19 +247,31 @@ class _Parts:
 
     async def conduct(self, ledger: DriveLedger, plan: DrivePlan) -> DrivenAlone:
         """Drive to the end, and leave a transcript."""
-        limited = Limited(self.company.interrupts, self.asked.bounds, self.meter, self.clock)
+        limited = Limited(self.company.interrupts, self.asked.bounds, self.clock)
         frozen = await self._drive(ledger, plan, limited)
         await ledger.finish()
-        meter = self.meter
-        return DrivenAlone(
-            folder=self.folder,
-            frozen=frozen,
-            calls=meter.calls,
-            tokens=meter.tokens,
-            money=meter.money,
-            # What a program of its own spends, nobody here knows.
-            unpriced=meter.unpriced + (self.asked.model is None),
+        spent = self.meter.spent if isinstance(self.brain, Metered) else None
+        return DrivenAlone(folder=self.folder, frozen=frozen, spent=spent)
+
+    def require_one_call(self, plan: DrivePlan) -> None:
+        """Refuse ceilings under which not even the first call fits.
+
+        Raises:
+            BudgetReachedError: says what one call may take.
+
+        """
+        if not isinstance(self.brain, Metered):
+            return
+        first = Conversation(plan.inherited)
+        first.take(plan.started(0, ()))
+        system = Message(role="system", content=plan.prefix.text)
+        request = ChatRequest(
+            role=plan.role,
+            messages=(system, *first.messages),
+            tokens_max=plan.tokens_max,
+            tools=self.tools.specs,
         )
+        self.meter.require(request, CURRENCY)
 
     async def _drive(self, ledger: DriveLedger, plan: DrivePlan, limited: Limited) -> Frozen:
         reading = ContextReading(window=self.asked.window)
@@ -275,6 +290,7 @@ class _Parts:
             reading=reading,
             # Who was sent hands nothing down: how deep it goes has an end.
             spawn=None if plan.parent else partial(self._child, ledger, limited),
+            forbids=self.meter.forbids,
         )
         if isinstance(self.brain, Metered):
             frozen = await drive(plan, shown, self.brain, hooks, _brief(plan))
@@ -319,7 +335,7 @@ async def _ready(
         if not place.is_dir():
             raise UsageError("The folder that the agent works in is not there.", where=str(place))
         room = Workspace(place)
-        meter = Meter(partial(_cost, None if asked.model is None else price_of(asked.model)))
+        meter = Meter(asked.bounds, None if asked.model is None else price_of(asked.model))
         brain = await _brain(asked, room, meter, opened)
         # A program has tools of its own, and is given none.
         tools = Bench([], place=asked.place)
@@ -357,10 +373,6 @@ async def _brain(
         provider, asked.model.pin.model, attempt_s=asked.model.endpoint.attempt_timeout_s
     )
     return Metered(endpoint, meter)
-
-
-def _cost(price: Price | None, reply: Reply) -> int | None:
-    return amount_of(reply.usage, price) if reply.billed is None else reply.billed
 
 
 async def _closed(

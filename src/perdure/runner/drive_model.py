@@ -52,6 +52,7 @@ class EndpointModel:
                 again=outcome.cause in RETRIED,
                 status=outcome.status,
                 retry_after_s=outcome.retry_after_s,
+                usage=outcome.usage,
             )
         assert isinstance(outcome, Reply), "a chat request is answered by a reply"
         return outcome

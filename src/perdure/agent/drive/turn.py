@@ -178,6 +178,9 @@ class Active:
         self, request: ChatRequest, hear: Callable[[Increment], None] | None
     ) -> Reply | Stop:
         self._plan.prefix.require_frozen()
+        if self._hooks.forbids is not None and (stop := self._hooks.forbids(request)):
+            self.point = SafePoint.BEFORE_CALL
+            return stop
         self.record(
             ModelCalled(
                 run=self._plan.run,

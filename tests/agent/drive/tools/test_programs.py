@@ -18,7 +18,7 @@ import pytest
 from tests.support.drives import Simulation
 
 from perdure.agent.drive import harness
-from perdure.agent.drive.ceilings import Limited, Meter
+from perdure.agent.drive.ceilings import Limited
 from perdure.agent.drive.handoff import Brief
 from perdure.agent.drive.harness import Report, drive_program
 from perdure.agent.drive.ports import Interrupt, Interrupts, Place, SafePoint, Steer, Stop
@@ -603,7 +603,7 @@ def test_no_report_is_recorded_twice_when_a_halt_meets_a_write(room: Room) -> No
 def test_a_ceiling_of_seconds_cuts_one_that_never_answers(room: Room) -> None:
     """It is a halt by another name."""
     bounds = Bounds(seconds=0.5)
-    limited = Limited(room.said, bounds, Meter(lambda _: None), SystemClock())
+    limited = Limited(room.said, bounds, SystemClock())
     end = room.drive(room.acp(DEAF + "begin(); time.sleep(600)"), interrupts=limited)
     assert (end.completion, end.cause) == ("limit", EndCause.TIME)
 
@@ -612,7 +612,7 @@ def test_a_ceiling_of_turns_counts_its_own(room: Room) -> None:
     """Words that come after the last of them start no more."""
     told = Steer(text="Look again.")
     simulation = Simulation(interrupts={(SafePoint.BEFORE_SPAWN, 1, 0): [told]})
-    limited = Limited(simulation.heard, Bounds(turns=1), Meter(lambda _: None), SystemClock())
+    limited = Limited(simulation.heard, Bounds(turns=1), SystemClock())
     text = "hear(); say(type='answer', text='Three.'); hear(); open('again', 'w')"
     end = room.drive(room.lines(text), interrupts=limited)
     assert (end.cause, end.turns) == (EndCause.TURNS, 1)

@@ -489,6 +489,11 @@ def drive_id(tick: int, job: int) -> str:
     return f"t{tick}-j{job}"
 
 
+def child_id(run: str, turn: int, number: int) -> str:
+    """Name the drive that gets the work which a drive hands down: by its turn, and from 0 there."""
+    return f"{run}.{turn}.{number}"
+
+
 def job_of(run: str) -> int:
     """Say which job of its tick a drive of a world is."""
     return int(run.rpartition("-j")[2])

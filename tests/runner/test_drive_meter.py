@@ -98,6 +98,17 @@ def test_without_a_ceiling_what_is_not_known_is_said(tmp_path: Path) -> None:
     assert spent_in(ended).estimated == 1
 
 
+@pytest.mark.parametrize(("fault", "watched"), [("body_list", False), ("no_stream", True)])
+def test_what_is_no_reply_is_judged_alike_with_and_without_a_display(
+    tmp_path: Path, fault: str, *, watched: bool
+) -> None:
+    """Whether somebody looks on decides nothing about a failure: it is final either way."""
+    faults = {0: fault, 1: "body_list"}
+    ended = driven(tmp_path, faults, Bounds(turns=1), watched=watched)
+    assert ended.frozen.failed is FailureCause.BAD_REPLY
+    assert spent_in(ended).calls == 1 + watched  # a stream is asked for once in one piece
+
+
 @pytest.mark.parametrize("ceiling", [Bounds(tokens=300), Bounds(money=400_000)])
 def test_where_not_even_one_call_fits_nothing_begins(tmp_path: Path, ceiling: Bounds) -> None:
     """It is refused with what it takes; with exactly that, one call is made."""

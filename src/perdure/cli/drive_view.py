@@ -28,11 +28,13 @@ from perdure.records.drive import (
     EndCause,
     ModelCalled,
     ModelReturned,
+    RunFrozen,
 )
 from perdure.records.increment import Increment, Said
 from perdure.records.request import FailureCause
 from perdure.runner.alone import CURRENCY, DrivenAlone
 from perdure.runner.drive_meter import Spent
+from perdure.trace.drive_evidence import Evidence
 from perdure.trace.drive_lines import StoredLine
 from perdure.trace.drive_reader import DriveReader
 
@@ -201,17 +203,18 @@ def show_ledger(folder: Path, number: int | None, *, json: bool) -> None:
         if number is not None:
             _show_line(reader, number, folder)
         elif json:
-            write_json([_tree(stored) for stored in reader.lines()])
+            evidence = Evidence()
+            write_json([_tree(stored, evidence) for stored in reader.lines()])
         else:
             _list_lines(reader)
 
 
 def _show_line(reader: DriveReader, number: int, folder: Path) -> None:
-    last = -1
+    last, evidence = -1, Evidence()
     for stored in reader.lines():
-        last = stored.seq
+        last, tree = stored.seq, _tree(stored, evidence)
         if last == number:
-            write_json(_tree(stored))
+            write_json(tree)
             return
     raise UsageError(
         f"The ledger has no line {number}.",
@@ -222,19 +225,28 @@ def _show_line(reader: DriveReader, number: int, folder: Path) -> None:
 
 def _list_lines(reader: DriveReader) -> None:
     """List each line with its number and its seconds since the first; each drive has a heading."""
-    run, begun = "", None
+    run, begun, evidence = "", None, Evidence()
     for stored in reader.lines():
         line = stored.line
+        evidence.take(stored.seq, line)
         begun = line.t if begun is None else begun
         if line.run != run:
             run = line.run
             write_out(f"\n{'':>6}drive {printable(run)}\n")
         kind = DRIVE_KIND_OF[type(line)]
         seconds = (line.t - begun) / 1000
-        write_out(one_line_of(f"{stored.seq:>5} {seconds:>8.1f}  {kind:<21} {summed_up(line)}"))
+        text = summed_up(line)
+        if isinstance(line, RunFrozen) and line.evidence:
+            text = f"{text}: line {', '.join(map(str, evidence.places(line)))}"
+        write_out(one_line_of(f"{stored.seq:>5} {seconds:>8.1f}  {kind:<21} {text}"))
         write_out("\n")
 
 
-def _tree(stored: StoredLine) -> dict[str, Any]:
-    kind = DRIVE_KIND_OF[type(stored.line)]
-    return {"seq": stored.seq, "kind": kind, **as_tree(stored.line)}
+def _tree(stored: StoredLine, evidence: Evidence) -> dict[str, Any]:
+    """Give a line as data; beside what an end cites of its own lines, where those are."""
+    line = stored.line
+    evidence.take(stored.seq, line)
+    tree = {"seq": stored.seq, "kind": DRIVE_KIND_OF[type(line)], **as_tree(line)}
+    if isinstance(line, RunFrozen) and line.evidence:
+        tree["evidence_seq"] = list(evidence.places(line))
+    return tree

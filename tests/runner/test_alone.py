@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -24,9 +25,10 @@ from tests.support.alone import (
 
 from perdure.agent.drive.ceilings import Limited
 from perdure.agent.drive.ports import Stop
+from perdure.agent.drive.tools.history import HistoryError
 from perdure.agent.drive.tools.warden import missing
 from perdure.base.clock import SystemClock
-from perdure.base.errors import UsageError
+from perdure.base.errors import StorageFullError, UsageError
 from perdure.records.alone import Bounds, Furnishing
 from perdure.records.drive import (
     CancelReceived,
@@ -35,6 +37,7 @@ from perdure.records.drive import (
     ChildStarted,
     CommandsKilled,
     DriveLine,
+    DriverFailed,
     EndCause,
     HandoffWritten,
     ModelCalled,
@@ -400,3 +403,45 @@ def test_a_room_that_is_gone_is_said(tmp_path: Path) -> None:
         room.rmdir()
         with pytest.raises(UsageError, match="is not there"):
             asyncio.run(resume(folder, alone(folder)))
+
+
+def test_a_room_that_goes_away_under_way_is_said(tmp_path: Path) -> None:
+    """The drive is closed with what went wrong, which is an error of a known kind."""
+    folder = tmp_path / "drive"
+
+    def says(body: dict[str, Any]) -> Any:
+        if turn_of(body) == 1:
+            (folder / "room").rename(tmp_path / "elsewhere")
+        return (called("write_file", path="a.txt", text="hi", tag=str(turn_of(body))),)
+
+    with (
+        MisbehavingServer(responder=says) as server,
+        pytest.raises(HistoryError, match="is not there any more"),
+    ):
+        asyncio.run(begin(folder, asked_of(server), alone(folder)))
+    (failed,) = of_kind(lines_in(folder), DriverFailed)
+    assert failed.code == "history"
+    assert of_kind(lines_in(folder), RunFrozen)[0].cause is EndCause.FAULT
+
+
+def test_a_branch_is_brought_over_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No room for its copy is said as such, and the same command makes it once there is some."""
+    mother, other = tmp_path / "drive", tmp_path / "other"
+    with MisbehavingServer(responder=lambda _: "It is done.") as server:
+        asyncio.run(begin(mother, asked_of(server), alone(mother)))
+        (mother / "room" / "a.txt").write_text("one")
+        asked = branch(mother, 1, other)
+
+        def full(place: Path, copy: Path, **_: object) -> None:
+            copy.mkdir()
+            raise shutil.Error([(str(place), str(copy), "[Errno 28] No space left on device")])
+
+        with monkeypatch.context() as patch:
+            patch.setattr(shutil, "copytree", full)
+            with pytest.raises(StorageFullError):
+                asyncio.run(begin(other, asked, alone(other)))
+        assert not (other / "room").exists()
+        asyncio.run(begin(other, asked, alone(other)))
+    assert (other / "room" / "a.txt").read_text() == "one"

@@ -8,10 +8,12 @@ new one, from the handoff of the last.
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
+import shlex
 import shutil
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -38,10 +40,10 @@ from perdure.agent.drive.prefix import Document, freeze
 from perdure.agent.drive.recovery import closing_lines
 from perdure.agent.drive.tools.bench import Bench
 from perdure.agent.drive.tools.environment import secrets_in
-from perdure.agent.drive.tools.history import History
+from perdure.agent.drive.tools.history import History, says_full
 from perdure.agent.drive.tools.workspace import Workspace
 from perdure.base.clock import Clock, SystemClock
-from perdure.base.errors import UsageError
+from perdure.base.errors import StorageFullError, UsageError
 from perdure.base.ids import new_run_id
 from perdure.base.redaction import Redactor
 from perdure.inference.provider import Checkable
@@ -67,6 +69,7 @@ from perdure.runner.veil import Veiled
 from perdure.study.pricing import price_of
 from perdure.trace.drive_ledger import DriveLedger
 from perdure.trace.drive_reader import DriveReader
+from perdure.trace.failures import translate_os
 from perdure.trace.lock import GovernorLock
 from perdure.trace.stop_request import forget_request
 
@@ -123,11 +126,11 @@ async def begin(
 
     """
     time, folder = clock or SystemClock(), _absolute(folder)
-    await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
+    await _made(folder)
     async with _held(folder, time):
         if asked.branch is not None:
             await _bring_over(folder, asked.branch)
-        await asyncio.to_thread(room_of(folder, asked).mkdir, exist_ok=True)
+        await _made(room_of(folder, asked))
         async with _ready(folder, asked, company, time) as parts:
             plan = _branched(folder, asked, _plan(asked, new_run_id()))
             parts.require_one_call(plan)
@@ -248,8 +251,9 @@ class _Parts:
     async def conduct(self, ledger: DriveLedger, plan: DrivePlan) -> DrivenAlone:
         """Drive to the end, and leave a transcript."""
         limited = Limited(self.company.interrupts, self.asked.bounds, self.clock)
-        frozen = await self._drive(ledger, plan, limited)
-        await ledger.finish()
+        with _going_on_in(self.folder):
+            frozen = await self._drive(ledger, plan, limited)
+            await ledger.finish()
         spent = self.meter.spent if isinstance(self.brain, Metered) else None
         return DrivenAlone(folder=self.folder, frozen=frozen, spent=spent)
 
@@ -456,7 +460,34 @@ def _inherited(mother: DriveReader, lines: list[DriveLine]) -> tuple[Message, ..
 
 
 async def _bring_over(folder: Path, taken: Branch) -> None:
-    """Put the room as it stood where a drive branches off into the branch's own folder."""
+    """Put the room as it stood where a drive branches off into the branch's own folder.
+
+    Raises:
+        UsageError: there is something in its place.
+        StorageError: it could not be copied; nothing of it is left.
+
+    """
+    made = [folder / name for name in (ROOM_NAME, HISTORY_NAME)]
+    for place in made:
+        if place.exists():
+            raise UsageError(
+                "There is something already where a branch keeps its own.",
+                where=str(place),
+                remedy="Give an --out that is empty.",
+            )
+    try:
+        await _copy_over(folder, taken)
+    except BaseException as error:
+        for place in made:
+            await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)
+        if not isinstance(error, OSError):
+            raise
+        if says_full(str(error)):
+            error = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        raise translate_os(error, folder) from error
+
+
+async def _copy_over(folder: Path, taken: Branch) -> None:
     mother = folder / taken.folder
     with DriveReader.open(mother) as reader:
         stored = list(reader.lines())
@@ -478,6 +509,34 @@ def _copy_room(room: Path, copy: Path) -> None:
         return [".git"] if Path(folder) == room else []
 
     shutil.copytree(room, copy, symlinks=True, ignore=kept_out)
+
+
+async def _made(folder: Path) -> None:
+    """Make a folder, if it is not there.
+
+    Raises:
+        StorageError: it cannot be made.
+
+    """
+    try:
+        await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
+    except OSError as error:
+        raise translate_os(error, folder) from error
+
+
+@contextmanager
+def _going_on_in(folder: Path) -> Iterator[None]:
+    """Say of a disk that is full how a drive goes on that has begun: not by being begun again.
+
+    Raises:
+        StorageFullError: there was no room.
+
+    """
+    try:
+        yield
+    except StorageFullError as full:
+        remedy = f"Free some space, then give: perdure drive resume {shlex.quote(str(folder))}"
+        raise StorageFullError(full.wrong, where=full.where, remedy=remedy) from full
 
 
 @asynccontextmanager

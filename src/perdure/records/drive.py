@@ -31,6 +31,7 @@ class EndCause(StrEnum):
     CONCLUDED = "concluded"
     OUTPUT_CEILING = "output_ceiling"
     EMPTY_REPLY = "empty_reply"
+    REFUSED = "refused"
     TURNS = "turns"
     TOKENS = "tokens"
     MONEY = "money"
@@ -47,6 +48,7 @@ COMPLETION_OF: dict[EndCause, Completion] = {
     EndCause.CONCLUDED: Completion.DONE,
     EndCause.OUTPUT_CEILING: Completion.LIMIT,
     EndCause.EMPTY_REPLY: Completion.LIMIT,
+    EndCause.REFUSED: Completion.LIMIT,
     EndCause.TURNS: Completion.LIMIT,
     EndCause.TOKENS: Completion.LIMIT,
     EndCause.MONEY: Completion.LIMIT,

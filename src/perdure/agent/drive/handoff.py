@@ -37,6 +37,7 @@ _ENDED = {
     EndCause.CONCLUDED: "It came to its end by itself.",
     EndCause.OUTPUT_CEILING: "Its last reply was cut at the output ceiling.",
     EndCause.EMPTY_REPLY: "Its last reply said nothing.",
+    EndCause.REFUSED: "Its last reply was a refusal.",
     EndCause.TURNS: "It reached its ceiling of turns.",
     EndCause.TOKENS: "Another call did not fit under its ceiling of tokens.",
     EndCause.MONEY: "Another call did not fit under its ceiling of money.",

@@ -387,6 +387,8 @@ def _conclusion(reply: Reply) -> EndCause:
     """Say what a reply without calls comes to."""
     if not reply.text.strip():
         return EndCause.EMPTY_REPLY
+    if reply.finish is FinishReason.REFUSAL:
+        return EndCause.REFUSED
     return EndCause.OUTPUT_CEILING if reply.finish is FinishReason.LENGTH else EndCause.CONCLUDED
 
 

@@ -408,7 +408,7 @@ def test_a_command_that_is_not_there_says_so(room: Room) -> None:
             "it refuses session/new",
         ),
         ("reply(begin()); hear()", "it ended its turn and did not say why"),
-        ("m = begin(); reply(m, stopReason=5); hear()", "it ended its turn and did not say why"),
+        ("m = begin(); reply(m, stopReason=5); hear()", "what it said as 'stopReason' is no text"),
         ("begin(); said('half'); sys.exit(1)", "it went away, with status 1"),
         ("hear(); hear()", "it did not begin a session within 0.5 seconds"),
     ],
@@ -422,6 +422,43 @@ def test_one_that_breaks_the_protocol_ends_the_drive(
     assert end.cause is EndCause.PROVIDER
     assert room.reports[-1].kind == "lost"
     assert told in room.reports[-1].text
+
+
+@pytest.mark.parametrize(
+    ("speaks", "text", "told"),
+    [
+        ("lines", "hear(); say(type='answer', text=7)", "what it said as 'text' is no text: 7."),
+        ("lines", "hear(); say(type=['answer'])", "what it said as 'type' is no text: ['answer']."),
+        (
+            "acp",
+            "begin(); update('agent_message_chunk', content={'type': 'text', 'text': {}})",
+            "what it said as 'text' is no text: {}.",
+        ),
+    ],
+)
+def test_what_is_no_text_is_never_taken_for_nothing(
+    room: Room, speaks: str, text: str, told: str
+) -> None:
+    """A program that says a number where words belong is broken, and that is said."""
+    end = room.drive(getattr(room, speaks)(f"{text}; hear()"))
+    assert end.cause is EndCause.PROVIDER
+    assert room.reports[-1] == Report(kind="lost", text=told)
+
+
+@pytest.mark.parametrize("speaks", ["lines", "acp"])
+def test_a_text_that_is_cut_says_so(room: Room, speaks: str) -> None:
+    """What is over a MiB is left out, with a mark of how much."""
+    long = f"'x' * {(1 << 20) + 5}"
+    if speaks == "lines":
+        end = room.drive(room.lines(f"hear(); say(type='answer', text={long}); hear()"))
+    else:
+        text = (
+            f"told = begin(); said({long}); said('y'); reply(told, stopReason='end_turn'); hear()"
+        )
+        end = room.drive(room.acp(text))
+    assert end.cause is EndCause.CONCLUDED
+    more = 5 if speaks == "lines" else 6
+    assert room.answer == "x" * (1 << 20) + f"\n[{more} more characters were cut]"
 
 
 def test_words_start_another_turn_of_the_same_process(room: Room) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.alone import MODEL, called, left_behind, lines_in, of_kind, turn_of
+from tests.support.alone import MODEL, called, left_behind, lines_in, of_kind, task_of, turn_of
 from tests.support.drive_desk import Desk
 
 from perdure.base.clock import SystemClock
@@ -32,7 +32,7 @@ from perdure.base.errors import (
     EXIT_USAGE,
 )
 from perdure.cli.drive_view import exit_of
-from perdure.records.drive import EndCause, SteerReceived
+from perdure.records.drive import CancelReceived, EndCause, HandoffWritten, SteerReceived
 
 
 def test_a_drive_is_told_and_shown(desk: Desk) -> None:
@@ -49,7 +49,7 @@ def test_a_drive_is_told_and_shown(desk: Desk) -> None:
     assert (desk.out / "room" / "a.txt").read_text() == "hi\n"
     listed = desk.call("drive", "show", desk.out).out
     assert "asks for write_file" in listed
-    assert "run_frozen            done (concluded) after 2 turns" in listed
+    assert "run_frozen            done (concluded) after 2 turns: line 11" in listed
     assert max(map(len, listed.splitlines())) <= 100
     lines = desk.call("drive", "show", desk.out, "--json").document
     assert [one["seq"] for one in lines] == list(range(len(lines)))
@@ -170,8 +170,6 @@ def test_a_server_that_is_none_ends_it(desk: Desk) -> None:
         ([(called("list_files"),)], (), EXIT_SOME_FAILED, "stuck"),
         ([""], (), EXIT_SOME_FAILED, "empty_reply"),
         ([(called("list_files"),)], ("--turns", "1"), EXIT_PAUSED, "turns"),
-        ([(called("list_files"),)], ("--tokens", "1"), EXIT_PAUSED, "tokens"),
-        ([(called("list_files"),)], ("--budget", "0.000000001"), EXIT_PAUSED, "money"),
     ],
 )
 def test_how_it_ends_is_the_exit_code(
@@ -186,6 +184,28 @@ def test_how_it_ends_is_the_exit_code(
     stands = desk.call("status", desk.out).out
     assert f"{desk.out}: limit" in stands
     assert f"  perdure drive resume {desk.out}" in stands.splitlines()
+
+
+@pytest.mark.parametrize(("ceiling", "too_little"), [("--tokens", 300), ("--budget", "0.0004")])
+def test_a_ceiling_is_never_passed_by_a_call(desk: Desk, ceiling: str, too_little: object) -> None:
+    """What a call may take has to fit before it is sent: the first one too, or nothing begins."""
+    desk.says((called("list_files"),))
+    refused = desk.drive(ceiling, too_little)
+    assert refused.status == EXIT_PAUSED
+    assert "Not even one call fits: it may take up to " in refused.err
+    assert "(--reply-tokens)" in refused.err
+    assert [seen.method for seen in desk.server.requests] == ["GET"]
+    least = refused.err.partition(f"Give at least {ceiling} ")[2].partition(",")[0]
+    # Under less than that it begins nothing, and under that it makes one call.
+    said = desk.drive(ceiling, least)
+    cause = "tokens" if ceiling == "--tokens" else "money"
+    assert (said.status, said.err) == (EXIT_PAUSED, "")
+    assert f"limit ({cause}) after 1 turn: 1 call, " in said.out
+    lines = lines_in(desk.out)
+    assert [line.point for line in of_kind(lines, CancelReceived)] == ["before_call"]
+    (handed,) = of_kind(lines, HandoffWritten)
+    assert f"Another call did not fit under its ceiling of {cause}." in handed.overview
+    assert f"perdure drive resume {desk.out}" in said.out
 
 
 @pytest.mark.parametrize(
@@ -228,6 +248,38 @@ def test_a_branch_begins_before_the_wave(desk: Desk, tmp_path: Path) -> None:
     missing = desk.call("drive", "fork", desk.out, "--at", 999, "--out", tmp_path / "third")
     assert (missing.status, "no line 999" in missing.err) == (EXIT_USAGE, True)
     assert not (tmp_path / "third").exists()
+
+
+def test_what_shows_that_it_is_done_can_be_followed(desk: Desk) -> None:
+    """An end cites lines of its own drive; shown are their places among those of all drives."""
+
+    def says(body: dict[str, Any]) -> Any:
+        if task_of(body).startswith("Task: Count the notes."):
+            return "There are none."
+        return (called("hand_down", task="Count the notes."),) if turn_of(body) == 0 else "Done."
+
+    desk.server.responder = says
+    assert desk.drive("--hand-down").status == EXIT_DONE
+    rows = desk.call("drive", "show", desk.out, "--json").document
+    ends = [row for row in rows if row["kind"] == "run_frozen"]
+    assert ["." in row["run"] for row in ends] == [True, False]
+    listed = desk.call("drive", "show", desk.out).out
+    for end, text in zip(ends, ("There are none.", "Done."), strict=True):
+        (place,) = end["evidence_seq"]
+        shown = desk.call("drive", "show", desk.out, place).document
+        assert (shown["run"], shown["kind"], shown["text"]) == (end["run"], "model_returned", text)
+        assert desk.call("drive", "show", desk.out, end["seq"]).document == end
+        assert f": line {place}" in listed
+    assert ends[1]["evidence"] != ends[1]["evidence_seq"]
+    script = Path(__file__).parents[2] / "docs" / "drive_check.py"
+    told = subprocess.run(
+        [sys.executable, "-I", script, desk.out], capture_output=True, text=True, check=True
+    ).stdout
+    said = desk.call("verify", desk.out, "--json").document
+    assert told.splitlines() == [
+        *(f"{end['run']} is done, as line {end['evidence_seq'][0]} shows" for end in ends),
+        f"{said['lines']} {said['chain']}",
+    ]
 
 
 def test_a_damaged_ledger_is_found(desk: Desk) -> None:

@@ -101,7 +101,7 @@ def test_a_program_is_driven_from_its_task_to_its_end(perdure, tmp_path, speaks)
     said = perdure("drive", *place.arguments)
     assert said.status == EXIT_DONE
     assert "-- said: Sorted." in said.out
-    assert "done (concluded) after 1 turn: 0 calls, 0 tokens, cost unknown" in said.out
+    assert "done (concluded) after 1 turn: what the program spent is not known" in said.out
     assert (place.room / "notes.txt").read_text() == "sorted"
     rows = perdure("drive", "show", place.out, "--json").document
     assert [row["kind"] for row in rows] == [

@@ -44,6 +44,7 @@ CAUSES: dict[str, FailureCause] = {
     **dict.fromkeys(
         (
             *("not_json", "not_utf8", "json_nan_inside", "key_twice_inside", "null_event"),
+            "no_stream",
             *("stream_model_moves", "stream_two_choices", "text_after_finish"),
         ),
         FailureCause.BAD_REPLY,

@@ -50,6 +50,31 @@ def test_what_the_end_cuts_off_is_no_event() -> None:
     assert not EventReader().ended_with(b"[DONE]")
 
 
+@pytest.mark.parametrize(
+    ("data", "is_foreign"),
+    [
+        (b"not json at all", True),
+        (b"}{ nonsense\n", True),
+        (b"<html>\n<body>\n", True),
+        (b'{"choices": []}', True),
+        (b"", False),
+        (b"\n\r\n", False),
+        (b": kept alive\n\n", False),
+        (b"da", False),
+        (b'data: {"choi', False),
+        (b"data: x\n\nnonsense\n", False),
+        (b"retry: 10\n", False),
+    ],
+)
+def test_what_is_no_stream_is_told_from_one_that_was_cut(data: bytes, *, is_foreign: bool) -> None:
+    """Wherever it is cut, a stream is one; what has no event and is none never was."""
+    whole, bytewise = EventReader(), EventReader()
+    whole.feed(data)
+    for at in range(len(data)):
+        bytewise.feed(data[at : at + 1])
+    assert whole.is_foreign is bytewise.is_foreign is is_foreign
+
+
 def test_what_is_held_is_counted() -> None:
     """Whoever reads knows how much an event without an end has come to."""
     reader = EventReader()

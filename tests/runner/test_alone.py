@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -23,11 +24,12 @@ from tests.support.alone import (
     turn_of,
 )
 
-from perdure.agent.drive.ceilings import Limited, Meter
+from perdure.agent.drive.ceilings import Limited
 from perdure.agent.drive.ports import Interrupt, Place, Stop
+from perdure.agent.drive.tools.history import HistoryError
 from perdure.agent.drive.tools.warden import missing
 from perdure.base.clock import SystemClock
-from perdure.base.errors import UsageError
+from perdure.base.errors import StorageFullError, UsageError
 from perdure.records.alone import Bounds, Furnishing
 from perdure.records.drive import (
     CancelReceived,
@@ -140,8 +142,7 @@ def test_a_request_of_before_stops_nothing(tmp_path: Path) -> None:
 def test_the_time_of_a_drive_is_that_of_its_children_too(tmp_path: Path) -> None:
     """A child gets what is left of its parent's time, and not as much again."""
     clock = SkippingClock()
-    meter = Meter(lambda _: None)
-    limited = Limited(Attended(tmp_path), Bounds(seconds=3.0), meter, clock)
+    limited = Limited(Attended(tmp_path), Bounds(seconds=3.0), clock)
 
     async def go() -> Stop:
         await clock.sleep(2.0)
@@ -430,3 +431,45 @@ def test_a_ledger_is_one_file_however_its_drive_ended(tmp_path: Path) -> None:
         assert asyncio.run(resume(tmp_path, alone(tmp_path))) is None
     lines_in(tmp_path)
     assert {path.name for path in tmp_path.glob("drive.db*")} == {"drive.db"}
+
+
+def test_a_room_that_goes_away_under_way_is_said(tmp_path: Path) -> None:
+    """The drive is closed with what went wrong, which is an error of a known kind."""
+    folder = tmp_path / "drive"
+
+    def says(body: dict[str, Any]) -> Any:
+        if turn_of(body) == 1:
+            (folder / "room").rename(tmp_path / "elsewhere")
+        return (called("write_file", path="a.txt", text="hi", tag=str(turn_of(body))),)
+
+    with (
+        MisbehavingServer(responder=says) as server,
+        pytest.raises(HistoryError, match="is not there any more"),
+    ):
+        asyncio.run(begin(folder, asked_of(server), alone(folder)))
+    (failed,) = of_kind(lines_in(folder), DriverFailed)
+    assert failed.code == "history"
+    assert of_kind(lines_in(folder), RunFrozen)[0].cause is EndCause.FAULT
+
+
+def test_a_branch_is_brought_over_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No room for its copy is said as such, and the same command makes it once there is some."""
+    mother, other = tmp_path / "drive", tmp_path / "other"
+    with MisbehavingServer(responder=lambda _: "It is done.") as server:
+        asyncio.run(begin(mother, asked_of(server), alone(mother)))
+        (mother / "room" / "a.txt").write_text("one")
+        asked = branch(mother, 1, other)
+
+        def full(place: Path, copy: Path, **_: object) -> None:
+            copy.mkdir()
+            raise shutil.Error([(str(place), str(copy), "[Errno 28] No space left on device")])
+
+        with monkeypatch.context() as patch:
+            patch.setattr(shutil, "copytree", full)
+            with pytest.raises(StorageFullError):
+                asyncio.run(begin(other, asked, alone(other)))
+        assert not (other / "room").exists()
+        asyncio.run(begin(other, asked, alone(other)))
+    assert (other / "room" / "a.txt").read_text() == "one"

@@ -42,11 +42,12 @@ def asked_of(
     *,
     tools: Furnishing | None = None,
     key_env: str = "",
+    price: str = "1,1",
     **more: Any,
 ) -> Asked:
     """Ask for a drive."""
     flags = Overrides(
-        model="http", base_url=server.base_url, model_name=MODEL, price="1,1", key_env=key_env
+        model="http", base_url=server.base_url, model_name=MODEL, price=price, key_env=key_env
     )
     return Asked(
         format=FORMAT,

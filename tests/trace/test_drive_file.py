@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import struct
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import apsw
 import pytest
-from tests.support.drive_lines import ASKED, closing, opening, script, turn
+from tests.support.drive_lines import ASKED, RUN, closing, opening, script, turn
 
 from perdure.base.errors import DamagedRecordError, HeldError, StaleWriterError, StorageError
+from perdure.records.drive import Completion, EndCause, RunFrozen
 from perdure.trace.drive_file import DRIVE_NAME, DriveFile
 from perdure.trace.drive_ledger import DriveLedger
 from perdure.trace.drive_reader import DriveReader
@@ -195,3 +198,40 @@ def test_a_cancelled_append_has_ended(tmp_path: Path) -> None:
         await ledger.close()
 
     asyncio.run(check())
+
+
+def test_an_end_cites_an_answer_of_its_own_drive(tmp_path: Path) -> None:
+    """A chain that holds, and an end that cites what shows nothing: the line is named by both."""
+    script = Path(__file__).resolve().parents[2] / "docs" / "drive_check.py"
+
+    def checked(folder: Path, *ends: RunFrozen) -> tuple[str, str]:
+        folder.mkdir()
+        ledger = DriveFile.create(folder, ASKED)
+        for lines, blobs in (opening(), *turn(0), opening("other"), *turn(0, "other")):
+            ledger.append(lines, blobs)
+        ledger.append(ends, {})
+        ledger.close()
+        ended = subprocess.run(
+            [sys.executable, "-I", script, folder], capture_output=True, text=True, check=False
+        )
+        with DriveReader.open(folder) as reader:
+            try:
+                reader.verify()
+            except DamagedRecordError as error:
+                return error.wrong, ended.stderr.strip()
+        return "", ended.stderr.strip()
+
+    def end(evidence: tuple[int, ...], run: str = RUN) -> RunFrozen:
+        cause = EndCause.CONCLUDED
+        done = Completion.DONE
+        return RunFrozen(run=run, t=1, completion=done, cause=cause, turns=1, evidence=evidence)
+
+    # Each drive's own line 4 is its reply.
+    assert checked(tmp_path / "good", end((4,)), end((4,), "other")) == ("", "")
+    for number in (3, 7, -1):
+        ours, script_s = checked(tmp_path / str(number), end((4,)), end((number,), "other"))
+        wrong = f"Line 15: it cites line {number} of its drive, which is no answer."
+        assert ours == wrong
+        assert script_s == "line 15: what it cites is no answer"
+    ours, _ = checked(tmp_path / "none", end(()))
+    assert ours == "Line 14: it ends as done and cites 0 lines for it."

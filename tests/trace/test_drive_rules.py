@@ -146,6 +146,11 @@ BROKEN: dict[str, tuple[Change, str]] = {
     "frozen twice": (twice(RunFrozen), "begins with its job"),
     "no result": (without(ToolResult), "has no result"),
     "two results": (twice(ToolResult), "was not made"),
+    "a wrong citation": (
+        saying(RunFrozen, evidence=(0,)),
+        "line 0 of its drive, which is no answer",
+    ),
+    "no citation": (saying(RunFrozen, evidence=()), "ends as done and cites 0 lines"),
     "no call": (without(ToolCalled), "was not made"),
     "called twice": (twice(ToolCalled), "has no result yet"),
     "another tool's result": (saying(ToolResult, name="send_note"), "was not made"),

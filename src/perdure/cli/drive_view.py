@@ -30,10 +30,13 @@ from perdure.records.drive import (
     ModelCalled,
     ModelReturned,
     ProviderFailed,
+    RunFrozen,
 )
 from perdure.records.increment import Increment, Said
 from perdure.records.request import FailureCause
 from perdure.runner.alone import CURRENCY, DrivenAlone
+from perdure.runner.drive_meter import Spent
+from perdure.trace.drive_evidence import Evidence
 from perdure.trace.drive_lines import StoredLine
 from perdure.trace.drive_reader import DriveReader
 
@@ -43,6 +46,7 @@ _EXIT: dict[EndCause, int] = {
     EndCause.CONCLUDED: EXIT_DONE,
     EndCause.OUTPUT_CEILING: EXIT_SOME_FAILED,
     EndCause.EMPTY_REPLY: EXIT_SOME_FAILED,
+    EndCause.REFUSED: EXIT_SOME_FAILED,
     EndCause.STUCK: EXIT_SOME_FAILED,
     EndCause.TURNS: EXIT_PAUSED,
     EndCause.TOKENS: EXIT_PAUSED,
@@ -153,7 +157,7 @@ def exit_of(cause: EndCause, failed: FailureCause | None) -> int:
 
 def tell_end(ended: DrivenAlone, folder: Path, *, json: bool, why: str = "") -> int:
     """Tell how a drive ended; give its exit status. `why` it failed is told if nobody saw it."""
-    frozen = ended.frozen
+    frozen, spent = ended.frozen, ended.spent
     status = exit_of(frozen.cause, frozen.failed)
     if json:
         write_json(
@@ -166,9 +170,10 @@ def tell_end(ended: DrivenAlone, folder: Path, *, json: bool, why: str = "") -> 
                 "why": why,
                 "turns": frozen.turns,
                 "text": frozen.text,
-                "calls": ended.calls,
-                "tokens": ended.tokens,
-                "cost": None if ended.unpriced else ended.money,
+                "calls": None if spent is None else spent.calls,
+                "tokens": None if spent is None else spent.tokens,
+                "cost": None if spent is None or spent.unpriced else spent.money,
+                "estimated": None if spent is None else spent.estimated,
                 "currency": CURRENCY,
                 "exit": status,
             }
@@ -176,18 +181,25 @@ def tell_end(ended: DrivenAlone, folder: Path, *, json: bool, why: str = "") -> 
         return status
     if why:
         write_error(f"perdure: {why}")
-    cost = "cost unknown" if ended.unpriced else show(ended.money, CURRENCY)
     failed = f", {frozen.failed.value}" if frozen.failed else ""
     write_out(
         f"\n{frozen.completion.value} ({frozen.cause.value}{failed}) after "
-        f"{plural(frozen.turns, 'turn')}: {plural(ended.calls, 'call')}, "
-        f"{count(ended.tokens)} tokens, {cost}\n"
+        f"{plural(frozen.turns, 'turn')}: {_told_spent(spent)}\n"
     )
     told_next = list(_next(folder, status))
     width = max(len(command) for command, _ in told_next)
     for command, what in told_next:
         write_out(f"  {command:<{width}}  {what}\n")
     return status
+
+
+def _told_spent(spent: Spent | None) -> str:
+    """Say what the calls took: at most, where some are counted at the most that they may have."""
+    if spent is None:
+        return "what the program spent is not known"
+    most = "at most " if spent.estimated else ""
+    cost = "cost unknown" if spent.unpriced else f"{most}{show(spent.money, CURRENCY)}"
+    return f"{plural(spent.calls, 'call')}, {most}{count(spent.tokens)} tokens, {cost}"
 
 
 def _next(folder: Path, status: int) -> Iterator[tuple[str, str]]:
@@ -218,17 +230,18 @@ def show_ledger(folder: Path, number: int | None, *, json: bool) -> None:
         if number is not None:
             _show_line(reader, number, folder)
         elif json:
-            write_json([_tree(stored) for stored in reader.lines()])
+            evidence = Evidence()
+            write_json([_tree(stored, evidence) for stored in reader.lines()])
         else:
             _list_lines(reader)
 
 
 def _show_line(reader: DriveReader, number: int, folder: Path) -> None:
-    last = -1
+    last, evidence = -1, Evidence()
     for stored in reader.lines():
-        last = stored.seq
+        last, tree = stored.seq, _tree(stored, evidence)
         if last == number:
-            write_json(_tree(stored))
+            write_json(tree)
             return
     raise UsageError(
         f"The ledger has no line {number}.",
@@ -239,19 +252,28 @@ def _show_line(reader: DriveReader, number: int, folder: Path) -> None:
 
 def _list_lines(reader: DriveReader) -> None:
     """List each line with its number and its seconds since the first; each drive has a heading."""
-    run, begun = "", None
+    run, begun, evidence = "", None, Evidence()
     for stored in reader.lines():
         line = stored.line
+        evidence.take(stored.seq, line)
         begun = line.t if begun is None else begun
         if line.run != run:
             run = line.run
             write_out(f"\n{'':>6}drive {printable(run)}\n")
         kind = DRIVE_KIND_OF[type(line)]
         seconds = (line.t - begun) / 1000
-        write_out(one_line_of(f"{stored.seq:>5} {seconds:>8.1f}  {kind:<21} {summed_up(line)}"))
+        text = summed_up(line)
+        if isinstance(line, RunFrozen) and line.evidence:
+            text = f"{text}: line {', '.join(map(str, evidence.places(line)))}"
+        write_out(one_line_of(f"{stored.seq:>5} {seconds:>8.1f}  {kind:<21} {text}"))
         write_out("\n")
 
 
-def _tree(stored: StoredLine) -> dict[str, Any]:
-    kind = DRIVE_KIND_OF[type(stored.line)]
-    return {"seq": stored.seq, "kind": kind, **as_tree(stored.line)}
+def _tree(stored: StoredLine, evidence: Evidence) -> dict[str, Any]:
+    """Give a line as data; beside what an end cites of its own lines, where those are."""
+    line = stored.line
+    evidence.take(stored.seq, line)
+    tree = {"seq": stored.seq, "kind": DRIVE_KIND_OF[type(line)], **as_tree(line)}
+    if isinstance(line, RunFrozen) and line.evidence:
+        tree["evidence_seq"] = list(evidence.places(line))
+    return tree

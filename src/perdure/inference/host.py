@@ -24,11 +24,7 @@ from perdure.inference.provider import Checkable, Provider
 from perdure.inference.reservations import NOTHING, Ceilings, Reservation, Reservations
 from perdure.inference.retry import STOPS_RUN, RetryPolicy, attempt_timeout, wait_before_retry
 from perdure.inference.running_clock import RunningClock
-from perdure.inference.settlement import (
-    attempt_of,
-    is_above,
-    settle,
-)
+from perdure.inference.settlement import attempt_of, settle
 from perdure.records.journal import Settled
 from perdure.records.record import Record
 from perdure.records.request import (
@@ -324,10 +320,7 @@ class InferenceHost:
             reservation.abandon()
             raise
         reservation.settle(spent(settled))
-        used, most = settled.outcome.usage or Usage(), offer.worst_amount
-        is_dearer = settled.amount is not None and most is not None and settled.amount > most
-        if is_dearer or is_above(used, offer.worst):
-            self._bounds.learn(offer, used, settled.amount)
+        self._bounds.look(offer, settled)
         return settled
 
     def _learn(self, outcome: Outcome, generation: int) -> int | None:

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from perdure.base.canonical import encode
 from perdure.inference.reservations import Amounts
-from perdure.inference.settlement import input_of, tokens_of
+from perdure.inference.settlement import input_of, is_above, tokens_of
+from perdure.records.journal import Settled
 from perdure.records.record import Record
 from perdure.records.request import ChatRequest, EmbedRequest
 from perdure.records.usage import Price, Usage
@@ -90,6 +91,13 @@ class Bounds:
             output=math.ceil(worst.output * factors.said),
         )
         return Offer(request=request, worst=raised, price=price, dearer=factors.dearer)
+
+    def look(self, offer: Offer, settled: Settled) -> None:
+        """Look at what an attempt came to, and learn from one that went above what was offered."""
+        used, most = settled.outcome.usage or Usage(), offer.worst_amount
+        is_dearer = settled.amount is not None and most is not None and settled.amount > most
+        if is_dearer or is_above(used, offer.worst):
+            self.learn(offer, used, settled.amount)
 
     def learn(self, offer: Offer, used: Usage, amount: int | None) -> None:
         """Take note of an attempt that used, or was said to cost, more than was offered.

@@ -31,6 +31,7 @@ class EndCause(StrEnum):
     CONCLUDED = "concluded"
     OUTPUT_CEILING = "output_ceiling"
     EMPTY_REPLY = "empty_reply"
+    REFUSED = "refused"
     TURNS = "turns"
     TOKENS = "tokens"
     MONEY = "money"
@@ -47,6 +48,7 @@ COMPLETION_OF: dict[EndCause, Completion] = {
     EndCause.CONCLUDED: Completion.DONE,
     EndCause.OUTPUT_CEILING: Completion.LIMIT,
     EndCause.EMPTY_REPLY: Completion.LIMIT,
+    EndCause.REFUSED: Completion.LIMIT,
     EndCause.TURNS: Completion.LIMIT,
     EndCause.TOKENS: Completion.LIMIT,
     EndCause.MONEY: Completion.LIMIT,
@@ -504,6 +506,11 @@ IS_IN_WINDOW: dict[str, bool] = {
 def drive_id(tick: int, job: int) -> str:
     """Name the drive of a job in a tick of a world."""
     return f"t{tick}-j{job}"
+
+
+def child_id(run: str, turn: int, number: int) -> str:
+    """Name the drive that gets the work which a drive hands down: by its turn, and from 0 there."""
+    return f"{run}.{turn}.{number}"
 
 
 def job_of(run: str) -> int:

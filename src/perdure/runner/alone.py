@@ -8,17 +8,20 @@ new one, from the handoff of the last.
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
+import shlex
 import shutil
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import msgspec
 
-from perdure.agent.drive.ceilings import Limited, Meter, Metered
+from perdure.agent.drive.ceilings import Limited
+from perdure.agent.drive.conversation import Conversation
 from perdure.agent.drive.drive import Frozen, drive
 from perdure.agent.drive.fork import checkpoint_at, conversation_at, cut_at
 from perdure.agent.drive.handoff import Brief
@@ -37,10 +40,10 @@ from perdure.agent.drive.prefix import Document, freeze
 from perdure.agent.drive.recovery import closing_lines
 from perdure.agent.drive.tools.bench import Bench
 from perdure.agent.drive.tools.environment import secrets_in
-from perdure.agent.drive.tools.history import History
+from perdure.agent.drive.tools.history import History, says_full
 from perdure.agent.drive.tools.workspace import Workspace
 from perdure.base.clock import Clock, SystemClock
-from perdure.base.errors import StorageError, UsageError
+from perdure.base.errors import StorageError, StorageFullError, UsageError
 from perdure.base.ids import new_run_id
 from perdure.base.redaction import Redactor
 from perdure.inference.provider import Checkable
@@ -56,16 +59,16 @@ from perdure.records.drive import (
     RunStarted,
 )
 from perdure.records.increment import Increment
-from perdure.records.request import Message, Reply
+from perdure.records.request import ChatRequest, Message
 from perdure.records.tools import Writes
-from perdure.records.usage import Price
+from perdure.runner.drive_meter import Meter, Metered, Spent
 from perdure.runner.drive_model import EndpointModel
 from perdure.runner.furnishing import furnished, program_for
 from perdure.runner.looking_on import Shown, transcribe, transcript_name
 from perdure.runner.respondents import provider_for
 from perdure.runner.unbegun import unless_begun
 from perdure.runner.veil import Veiled
-from perdure.study.pricing import amount_of, price_of
+from perdure.study.pricing import price_of
 from perdure.trace.drive_ledger import DriveLedger
 from perdure.trace.drive_reader import DriveReader
 from perdure.trace.failures import translate_os
@@ -103,14 +106,14 @@ class Company:
 
 @dataclass(frozen=True, slots=True)
 class DrivenAlone:
-    """A drive that has ended, in which folder, and what all its calls took."""
+    """A drive that has ended, in which folder, and what all its calls took.
+
+    What a program of its own spends, nobody here knows: then there is no `spent`.
+    """
 
     folder: Path
     frozen: Frozen
-    calls: int
-    tokens: int
-    money: int
-    unpriced: int
+    spent: Spent | None
 
 
 async def begin(
@@ -132,8 +135,9 @@ async def begin(
         await asyncio.to_thread(_make_room, room_of(folder, asked))
         async with _ready(folder, asked, company, time) as parts:
             plan = _branched(folder, asked, _plan(asked, new_run_id()))
+            parts.require_one_call(plan)
             ledger = await DriveLedger.create(folder, asked)
-            async with _closing(ledger):
+            async with _closing(ledger, folder):
                 return await parts.conduct(ledger, plan)
 
 
@@ -155,7 +159,7 @@ async def resume(
     async with _held(folder, time):
         asked = read_asked(folder)
         ledger = await DriveLedger.open(folder)
-        async with _closing(ledger):
+        async with _closing(ledger, folder):
             lines = await _closed(ledger, folder, time, company.line)
             ends = [line for line in lines if isinstance(line, RunFrozen) and "." not in line.run]
             if ends and ends[-1].completion is Completion.DONE:
@@ -174,6 +178,7 @@ async def resume(
             if last is None:
                 plan = _branched(folder, asked, plan)
             async with _ready(folder, asked, company, time) as parts:
+                parts.require_one_call(plan)
                 return await parts.conduct(ledger, plan)
 
 
@@ -275,18 +280,30 @@ class _Parts:
 
     async def conduct(self, ledger: DriveLedger, plan: DrivePlan) -> DrivenAlone:
         """Drive to the end, and leave a transcript."""
-        limited = Limited(self.company.interrupts, self.asked.bounds, self.meter, self.clock)
+        limited = Limited(self.company.interrupts, self.asked.bounds, self.clock)
         frozen = await self._drive(ledger, plan, limited)
-        meter = self.meter
-        return DrivenAlone(
-            folder=self.folder,
-            frozen=frozen,
-            calls=meter.calls,
-            tokens=meter.tokens,
-            money=meter.money,
-            # What a program of its own spends, nobody here knows.
-            unpriced=meter.unpriced + (self.asked.model is None),
+        spent = self.meter.spent if isinstance(self.brain, Metered) else None
+        return DrivenAlone(folder=self.folder, frozen=frozen, spent=spent)
+
+    def require_one_call(self, plan: DrivePlan) -> None:
+        """Refuse ceilings under which not even the first call fits.
+
+        Raises:
+            BudgetReachedError: says what one call may take.
+
+        """
+        if not isinstance(self.brain, Metered):
+            return
+        first = Conversation(plan.inherited)
+        first.take(plan.started(0, ()))
+        system = Message(role="system", content=plan.prefix.text)
+        request = ChatRequest(
+            role=plan.role,
+            messages=(system, *first.messages),
+            tokens_max=plan.tokens_max,
+            tools=self.tools.specs,
         )
+        self.meter.require(request, CURRENCY)
 
     async def _drive(self, ledger: DriveLedger, plan: DrivePlan, limited: Limited) -> Frozen:
         reading = ContextReading(window=self.asked.window)
@@ -305,6 +322,7 @@ class _Parts:
             reading=reading,
             # Who was sent hands nothing down: how deep it goes has an end.
             spawn=None if plan.parent else partial(self._child, ledger, limited),
+            forbids=self.meter.forbids,
         )
         if isinstance(self.brain, Metered):
             frozen = await drive(plan, shown, self.brain, hooks, _brief(plan))
@@ -349,7 +367,7 @@ async def _ready(
         if not place.is_dir():
             raise UsageError("The folder that the agent works in is not there.", where=str(place))
         room = Workspace(place)
-        meter = Meter(partial(_cost, None if asked.model is None else price_of(asked.model)))
+        meter = Meter(asked.bounds, None if asked.model is None else price_of(asked.model))
         brain = await _brain(asked, room, meter, opened)
         # A program has tools of its own, and is given none.
         tools = Bench([], place=asked.place)
@@ -388,10 +406,6 @@ async def _brain(
         provider, asked.model.pin.model, attempt_s=at.attempt_timeout_s, where=at.base_url
     )
     return Metered(endpoint, meter)
-
-
-def _cost(price: Price | None, reply: Reply) -> int | None:
-    return amount_of(reply.usage, price) if reply.billed is None else reply.billed
 
 
 async def _closed(
@@ -475,7 +489,29 @@ def _inherited(mother: DriveReader, lines: list[DriveLine]) -> tuple[Message, ..
 
 
 async def _bring_over(folder: Path, taken: Branch) -> None:
-    """Put the room as it stood where a drive branches off into the branch's own folder."""
+    """Put the room as it stood where a drive branches off into the branch's own folder.
+
+    Raises:
+        UsageError: there is something in its place.
+        StorageError: it could not be copied.
+
+    """
+    for place in (folder / ROOM_NAME, folder / HISTORY_NAME):
+        if place.exists():
+            raise UsageError(
+                "There is something already where a branch keeps its own.",
+                where=str(place),
+                remedy="Give an --out that is empty.",
+            )
+    try:
+        await _copy_over(folder, taken)
+    except OSError as error:
+        if says_full(str(error)):
+            error = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        raise translate_os(error, folder) from error
+
+
+async def _copy_over(folder: Path, taken: Branch) -> None:
     mother = folder / taken.folder
     with DriveReader.open(mother) as reader:
         stored = list(reader.lines())
@@ -506,6 +542,21 @@ def _copy_room(room: Path, copy: Path) -> None:
     shutil.copytree(room, copy, symlinks=True, ignore=kept_out)
 
 
+@contextmanager
+def _going_on_in(folder: Path) -> Iterator[None]:
+    """Say of a disk that is full how a drive goes on that has begun: not by being begun again.
+
+    Raises:
+        StorageFullError: there was no room.
+
+    """
+    try:
+        yield
+    except StorageFullError as full:
+        remedy = f"Free some space, then give: perdure drive resume {shlex.quote(str(folder))}"
+        raise StorageFullError(full.wrong, where=full.where, remedy=remedy) from full
+
+
 @asynccontextmanager
 async def _held(folder: Path, clock: Clock) -> AsyncIterator[None]:
     lock = await GovernorLock.acquire(folder, clock)
@@ -518,19 +569,20 @@ async def _held(folder: Path, clock: Clock) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def _closing(ledger: DriveLedger) -> AsyncIterator[None]:
+async def _closing(ledger: DriveLedger, folder: Path) -> AsyncIterator[None]:
     """Put a ledger into its one file and close it, however the block ends.
 
     So whoever reads it later leaves nothing beside it. An error of the block is told before one of
     this: what was appended is durable either way.
     """
-    try:
-        yield
-    except BaseException:
-        with suppress(StorageError):
+    with _going_on_in(folder):
+        try:
+            yield
+        except BaseException:
+            with suppress(StorageError):
+                await ledger.finish()
+            raise
+        else:
             await ledger.finish()
-        raise
-    else:
-        await ledger.finish()
-    finally:
-        await ledger.close()
+        finally:
+            await ledger.close()

@@ -95,6 +95,7 @@ class EndpointModel:
             again=failure.cause in RETRIED,
             status=failure.status,
             retry_after_s=failure.retry_after_s,
+            usage=failure.usage,
             detail=f"{what} ({status}{failure.cause.value}).{said}",
             where=self._where,
             remedy=remedy,

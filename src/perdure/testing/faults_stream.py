@@ -158,6 +158,7 @@ _ALL: tuple[Fault, ...] = (
     _whole("finish_without_done", "never says that it is done", lambda p: p[:-1]),
     _whole("done_unended", "its last line has no end", lambda p: [*p[:-1], b"data: [DONE]"]),
     _whole("empty_stream", "a stream without events", lambda _: [b"\n"]),
+    _whole("no_stream", "what is no stream, called one", lambda _: [b"}{ nonsense"]),
     _whole("done_only", "nothing but the last event", lambda p: p[-1:]),
     _inserted("error_inside", "an error among the events", event(_ERROR)),
     _inserted("limit_inside", "a rate limit among the events", event(_LIMITED)),

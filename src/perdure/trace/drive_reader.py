@@ -10,6 +10,7 @@ from perdure.base.canonical import sha256
 from perdure.base.errors import DamagedRecordError
 from perdure.records.record import Record
 from perdure.trace.decoding import decode
+from perdure.trace.drive_evidence import Evidence
 from perdure.trace.drive_file import DRIVE_NAME, LedgerRows
 from perdure.trace.drive_lines import LedgerHead, LineWalker, StoredLine, walk_lines
 from perdure.trace.opening import open_reader
@@ -96,9 +97,11 @@ class DriveReader:
             DamagedRecordError: names the first thing that is not what was written.
 
         """
-        head = LedgerHead(seq=-1, chain="")
+        head, evidence = LedgerHead(seq=-1, chain=""), Evidence()
         for stored in self.lines():
             head = LedgerHead(seq=stored.seq, chain=stored.chain)
+            if wrong := evidence.take(stored.seq, stored.line):
+                raise DamagedRecordError(f"Line {stored.seq}: {wrong}.", where=self._rows.where)
         for key, data in self._rows.blobs():
             self._sound(key, data)
         return head if head.seq >= 0 else self.head

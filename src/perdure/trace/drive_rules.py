@@ -22,6 +22,7 @@ from perdure.records.drive import (
 )
 from perdure.records.events import Event, TickClosed, Turn, TurnNotTaken
 from perdure.records.tools import AnswerStatus, ToolCall
+from perdure.trace.drive_evidence import Evidence
 
 
 class DriveRules:
@@ -32,6 +33,7 @@ class DriveRules:
         self._run = ""
         self._persona = ""
         self._last: DriveLine | None = None
+        self._evidence = Evidence()
         # Of its turn: the calls without a result; and all that it did by now.
         self._called: dict[str, ToolCall] = {}
         self._did: list[tuple[str, str]] = []
@@ -87,6 +89,7 @@ class DriveRules:
 
     def _take(self, line: DriveLine) -> str | None:
         self._last = line
+        wrong = self._evidence.take(0, line)
         match line:
             case ToolCalled(call=call):
                 if call.id in self._called:
@@ -101,8 +104,10 @@ class DriveRules:
             case RunFrozen():
                 if self._called:
                     return f"the call {next(iter(self._called))} has no result"
+                if wrong:
+                    return wrong
                 self._over[job_of(line.run)] = self._persona, self._did
-                self._run, self._last = "", None
+                self._run, self._last, self._evidence = "", None, Evidence()
             case _:
                 pass
         return None

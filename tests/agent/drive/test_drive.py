@@ -36,8 +36,10 @@ from perdure.records.drive import (
     COMPLETION_OF,
     CancelReceived,
     ChildEnded,
+    ChildStarted,
     Completion,
     ContextReminded,
+    DriveLine,
     EndCause,
     HandoffWritten,
     ModelCalled,
@@ -726,6 +728,59 @@ def test_work_is_handed_down_after_the_last_safe_point_and_its_report_comes_back
     alone = Simulation(steps=steps, tools=[LOOK, HAND])
     alone.run()
     assert only(alone, ToolResult)[1].status is AnswerStatus.REFUSED
+
+
+def test_a_handoff_says_what_became_of_work_that_was_handed_down() -> None:
+    """Wherever a drive is cut, each child is named with its state, and has one end."""
+
+    def spawn(child: Child) -> ChildEnd:
+        cellar = "cellar" in child.task
+        cause = EndCause.CONCLUDED if cellar else EndCause.HALT
+        return ChildEnd(completion=COMPLETION_OF[cause], cause=cause, text="Two.")
+
+    steps: list[Step] = [calls(("hand", "count the cellar"), ("hand", "count the loft")), "Done."]
+    whole = Simulation(steps=steps, tools=[HAND], spawn=spawn)
+    whole.run()
+    lines = whole.ledger.lines
+    first, second = "r1.0.0", "r1.0.1"
+    child_over = RunFrozen(
+        run=first, t=1, completion=Completion.DONE, cause=EndCause.CONCLUDED, turns=1
+    )
+
+    def closed(cut: type[DriveLine], count: int, *more: DriveLine) -> tuple[list[DriveLine], str]:
+        """Close what a process left that died after so many lines of a kind."""
+        there, seen = [], 0
+        for line in lines:
+            there.append(line)
+            seen += isinstance(line, cut)
+            if seen == count:
+                break
+        closing = closing_lines([*there, *more], CountingClock())
+        own = [line for line in (*there, *closing) if line.run == "r1"]
+        ends = [line.child for line in own if isinstance(line, ChildEnded)]
+        assert sorted(ends) == [first, second][: len(ends)]
+        (handoff,) = [line for line in own if isinstance(line, HandoffWritten)]
+        return own, f"{handoff.progress} {handoff.next_step}"
+
+    own, told = closed(ChildStarted, 1)
+    assert [line.cause for line in own if isinstance(line, ChildEnded)] == [EndCause.CRASH] * 2
+    assert f"Handed down to {first}: count the cellar. It ended: cancelled (crash)." in told
+    assert f"Handed down to {second}: count the loft. It was never begun." in told
+    assert f"Look first how far {first} came, whose work broke off: count the cellar." in told
+    assert f"What was handed down to {second} was never begun: count the loft." in told
+    assert "hand: ok" not in told
+    # Who got it had ended by itself, and the one that handed it down did not get to say so.
+    own, told = closed(ChildStarted, 1, child_over)
+    ends = [line.completion for line in own if isinstance(line, ChildEnded)]
+    assert ends == [Completion.DONE, Completion.CANCELLED]
+    assert "Look first" not in told
+    # Cut before either began.
+    _, told = closed(ToolResult, 2)
+    assert told.count("was never begun") == 4
+    # The reply after it was told of the one that broke off.
+    _, told = closed(ModelReturned, 2)
+    assert f"Handed down to {second}: count the loft. It ended: cancelled (halt)." in told
+    assert "Look first" not in told
 
 
 def test_a_secret_reaches_no_line_and_the_model_still_sees_it() -> None:

@@ -89,14 +89,21 @@ def test_a_program_that_ends_its_turn_with_words_is_done_by_its_answer() -> None
         (Answer(stop="end_turn", text="  "), EndCause.EMPTY_REPLY),
         (Answer(stop="max_tokens", text="cut"), EndCause.OUTPUT_CEILING),
         (Answer(stop="max_turn_requests", text="much"), EndCause.TURNS),
-        (Answer(stop="refusal", text="no"), EndCause.EMPTY_REPLY),
-        (Answer(stop="cancelled"), EndCause.CANCEL),
+        (Answer(stop="refusal", text="no"), EndCause.REFUSED),
+        (Answer(stop="refusal"), EndCause.EMPTY_REPLY),
+        (Answer(stop="cancelled"), EndCause.PROVIDER),
+        (Answer(stop="vibes", text="Three."), EndCause.PROVIDER),
     ],
 )
 def test_every_other_end_is_not_done(answer: Answer, cause: EndCause) -> None:
-    """No words, a ceiling, a refusal, a turn that it broke off itself."""
-    end = driven(ScriptedProgram(([], answer)), Simulation())
+    """No words, a ceiling, a refusal, a turn that it broke off itself, a word nobody knows."""
+    simulation = Simulation()
+    end = driven(ScriptedProgram(([], answer)), simulation)
     assert (end.cause, end.evidence) == (cause, ())
+    told = [line.text for line in simulation.ledger.lines if isinstance(line, HarnessReported)]
+    assert bool(told) is (cause is EndCause.PROVIDER)
+    if told and answer.stop == "vibes":
+        assert told == ["it ended its turn with 'vibes', a word that nobody knows."]
 
 
 def test_a_program_that_is_lost_leaves_what_it_reported_and_the_closing_pair() -> None:

@@ -225,7 +225,7 @@ def overlaps_without_trace(script: Script) -> None:
 
 
 def recovers_once(script: Script) -> None:
-    """Cut at any flush, a ledger is closed once: calls as unknown, then the two lines."""
+    """Cut at any flush, a ledger is closed once: calls as unknown, all children, the two lines."""
     whole = played(script).simulation.ledger
     for count in whole.flushes:
         cut = whole.lines[:count]
@@ -235,8 +235,16 @@ def recovers_once(script: Script) -> None:
         called = [line.call.id for line in closed if isinstance(line, ToolCalled)]
         assert called == [line.call_id for line in closed if isinstance(line, ToolResult)]
         started = [line.child for line in closed if isinstance(line, ChildStarted)]
-        ended = {line.child for line in closed if isinstance(line, ChildEnded)}
-        assert set(started) <= ended
+        ended = [line.child for line in closed if isinstance(line, ChildEnded)]
+        promised = [
+            line.text.split()[6].rstrip(".")
+            for line in closed
+            if isinstance(line, ToolResult)
+            and line.name == "hand"
+            and line.status is AnswerStatus.OK
+        ]
+        assert set(started) <= set(promised)
+        assert sorted(ended) == sorted(promised)
 
 
 def only_grows(script: Script) -> None:

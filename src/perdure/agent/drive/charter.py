@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from perdure.agent.drive.handoff import Brief, Facts
 from perdure.agent.drive.plan import DrivePlan
@@ -66,11 +66,18 @@ def open_drive(scribe: Scribe, plan: DrivePlan, tools: Sequence[ToolSpec]) -> Ru
 
 
 def closing(
-    facts: Facts, ending: Ending, brief: Brief, *, run: str, moment: Callable[[], int]
+    facts: Facts,
+    ending: Ending,
+    brief: Brief,
+    *,
+    run: str,
+    moment: Callable[[], int],
+    ends: Mapping[str, RunFrozen] | None = None,
 ) -> Iterator[DriveLine]:
     """Give the lines that close a drive: what was still open, its handoff, and its end.
 
-    Each is to be told to the facts before the next one is asked for.
+    Each is to be told to the facts before the next one is asked for. `ends` are those of drives
+    that work was handed down to, where they are known; the others end with this one.
     """
     for called in tuple(facts.open_calls.values()):
         yield ToolResult(
@@ -82,13 +89,11 @@ def closing(
             status=AnswerStatus.UNKNOWN,
             text=_NO_RESULT,
         )
-    for child in tuple(facts.open_children):
+    for child in facts.open_children:
+        known = (ends or {}).get(child)
+        end = ending if known is None else known
         yield ChildEnded(
-            run=run,
-            t=moment(),
-            child=child,
-            completion=ending.completion,
-            cause=ending.cause,
+            run=run, t=moment(), child=child, completion=end.completion, cause=end.cause
         )
     yield facts.handoff(
         run=run, t=moment(), cause=ending.cause, completion=ending.completion, brief=brief

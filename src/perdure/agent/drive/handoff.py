@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from perdure.agent.drive.gauge import whole_input
 from perdure.base.text import one_line
@@ -21,10 +23,11 @@ from perdure.records.drive import (
     RunStarted,
     ToolCalled,
     ToolResult,
+    child_id,
 )
 from perdure.records.record import Record
 from perdure.records.request import FailureCause
-from perdure.records.tools import AnswerStatus, ToolCall
+from perdure.records.tools import AnswerStatus, Effect, ToolCall
 
 _TEXT_MAX = 2000
 _SUBJECT_MAX = 200
@@ -34,9 +37,10 @@ _ENDED = {
     EndCause.CONCLUDED: "It came to its end by itself.",
     EndCause.OUTPUT_CEILING: "Its last reply was cut at the output ceiling.",
     EndCause.EMPTY_REPLY: "Its last reply said nothing.",
+    EndCause.REFUSED: "Its last reply was a refusal.",
     EndCause.TURNS: "It reached its ceiling of turns.",
-    EndCause.TOKENS: "It reached its ceiling of tokens.",
-    EndCause.MONEY: "It reached its ceiling of money.",
+    EndCause.TOKENS: "Another call did not fit under its ceiling of tokens.",
+    EndCause.MONEY: "Another call did not fit under its ceiling of money.",
     EndCause.TIME: "It reached its ceiling of time.",
     EndCause.STUCK: "It went round in circles, was told so, and did again.",
     EndCause.CANCEL: "It was cancelled.",
@@ -55,6 +59,16 @@ class Brief(Record):
     context: str = ""
 
 
+@dataclass(slots=True)
+class Handed:
+    """Work that was handed down: whether who got it began, how it ended, and who heard of that."""
+
+    task: str
+    began: bool = False
+    end: ChildEnded | None = None
+    is_heard: bool = False
+
+
 class Facts:
     """The facts of a drive so far, as its lines tell them."""
 
@@ -67,7 +81,8 @@ class Facts:
         self._tokens: int | None = None
         self._outcomes: Counter[tuple[str, AnswerStatus]] = Counter()
         self.open_calls: dict[str, ToolCalled] = {}
-        self.open_children: dict[str, None] = {}
+        self.handed: dict[str, Handed] = {}
+        self._handed_in: Counter[int] = Counter()
         self._unknown: list[ToolCall] = []
         self._files: dict[str, None] = {}
         self._oid = ""
@@ -79,6 +94,7 @@ class Facts:
                 self.started = line
             case ModelReturned():
                 self._replies += 1
+                self._hear()
                 self._text = line.text or self._text
                 tokens = whole_input(line.usage)
                 self._tokens = self._tokens if tokens is None else tokens
@@ -89,14 +105,11 @@ class Facts:
             case ToolCalled():
                 self.open_calls[line.call.id] = line
             case ToolResult():
-                called = self.open_calls.pop(line.call_id)
-                self._outcomes[line.name, line.status] += 1
-                if line.status is AnswerStatus.UNKNOWN:
-                    self._unknown.append(called.call)
+                self._answered(self.open_calls.pop(line.call_id), line)
             case ChildStarted():
-                self.open_children[line.child] = None
+                self.handed[line.child] = Handed(task=line.task, began=True)
             case ChildEnded():
-                self.open_children.pop(line.child, None)
+                self.handed.setdefault(line.child, Handed(task="")).end = line
             case CheckpointCommitted():
                 self._oid = line.oid
                 self._files.update(dict.fromkeys(line.files))
@@ -105,10 +118,30 @@ class Facts:
             case _:
                 pass
 
+    def _hear(self) -> None:
+        for one in self.handed.values():
+            one.is_heard = one.end is not None
+
+    def _answered(self, called: ToolCalled, result: ToolResult) -> None:
+        if called.effect is Effect.SPAWN and result.status is AnswerStatus.OK:
+            # It is promised, and not done: what counts is what becomes of it.
+            child = child_id(result.run, result.turn, self._handed_in[result.turn])
+            self._handed_in[result.turn] += 1
+            self.handed[child] = Handed(task=called.subject)
+            return
+        self._outcomes[result.name, result.status] += 1
+        if result.status is AnswerStatus.UNKNOWN:
+            self._unknown.append(called.call)
+
     @property
     def last_text(self) -> str:
         """The last words that the agent said."""
         return self._text
+
+    @property
+    def open_children(self) -> tuple[str, ...]:
+        """The drives that work was handed down to, and of which no end is told."""
+        return tuple(child for child, handed in self.handed.items() if handed.end is None)
 
     def handoff(
         self, *, run: str, t: int, cause: EndCause, completion: Completion, brief: Brief
@@ -137,6 +170,8 @@ class Facts:
         parts = [f"{self._replies} {'reply' if self._replies == 1 else 'replies'} of the model."]
         for (name, status), count in sorted(self._outcomes.items()):
             parts.append(f"{name}: {status.value} {count} times.")
+        for child, handed in self.handed.items():
+            parts.append(f"Handed down to {child}: {_named(handed.task)} It {_state(handed)}.")
         if self._files:
             named = list(self._files)
             more = f" and {len(named) - _LISTED_MAX} more" if len(named) > _LISTED_MAX else ""
@@ -150,11 +185,42 @@ class Facts:
         return " ".join(parts)
 
     def _next_step(self, completion: Completion) -> str:
+        open_work = list(self._open_work())
+        if open_work:
+            return " ".join(open_work)
+        if completion is Completion.DONE:
+            return "Nothing is open; look whether the goal is met."
+        return "Go on from the last checkpoint." if self._oid else "Begin from the task."
+
+    def _open_work(self) -> Iterator[str]:
+        """Say what nobody knows the outcome of, and what was handed down and came to no end."""
         if self._unknown:
             named = ", ".join(
                 f"{call.name} {one_line(call.arguments, _SUBJECT_MAX)}" for call in self._unknown
             )
-            return f"Look first whether these calls had their effect, nobody knows: {named}."
-        if completion is Completion.DONE:
-            return "Nothing is open; look whether the goal is met."
-        return "Go on from the last checkpoint." if self._oid else "Begin from the task."
+            yield f"Look first whether these calls had their effect, nobody knows: {named}."
+        # What was heard of was dealt with, or is in the last words.
+        unheard = {
+            child: handed
+            for child, handed in self.handed.items()
+            if not handed.is_heard
+            and not (handed.end is not None and handed.end.completion is Completion.DONE)
+        }
+        for child, handed in unheard.items():
+            task = _named(handed.task)
+            if handed.began:
+                yield f"Look first how far {child} came, whose work broke off: {task}"
+            else:
+                yield f"What was handed down to {child} was never begun: {task}"
+
+
+def _named(task: str) -> str:
+    text = one_line(task, _SUBJECT_MAX)
+    return text if text.endswith((".", "!", "?", "…")) else f"{text}."
+
+
+def _state(handed: Handed) -> str:
+    if not handed.began:
+        return "was never begun"
+    end = handed.end
+    return "is open" if end is None else f"ended: {end.completion.value} ({end.cause.value})"

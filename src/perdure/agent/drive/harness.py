@@ -19,6 +19,7 @@ from perdure.agent.drive.handoff import Brief
 from perdure.agent.drive.plan import DrivePlan
 from perdure.agent.drive.ports import Hooks, Ledger, Place, SafePoint, Steer, Stop
 from perdure.agent.drive.scribe import Scribe
+from perdure.base.text import one_line
 from perdure.records.drive import (
     CancelReceived,
     CheckpointCommitted,
@@ -37,8 +38,10 @@ _ENDED: dict[str, EndCause] = {
     "end_turn": EndCause.CONCLUDED,
     "max_tokens": EndCause.OUTPUT_CEILING,
     "max_turn_requests": EndCause.TURNS,
-    "refusal": EndCause.EMPTY_REPLY,
+    "refusal": EndCause.REFUSED,
 }
+_CANCELLED = "cancelled"
+_WORD_MAX = 80
 # Between reports it is looked so often whether somebody wants it to stop.
 _LOOKS_EVERY_S = 0.2
 # How long one that was asked to end its turn is waited for. A halt waits for nothing.
@@ -233,8 +236,11 @@ class _Watched:
         await self._scribe.flush()
         self.said.append(Message(role="assistant", content=answer.text))
         self.count += 1
-        cause = _ENDED.get(answer.stop, EndCause.CANCEL)
-        if cause is EndCause.CONCLUDED and not answer.text.strip():
+        cause = _ENDED.get(answer.stop)
+        if cause is None:
+            self._report(Report(kind="broke_off", text=_broke_off(answer.stop)))
+            cause = EndCause.PROVIDER
+        if cause in (EndCause.CONCLUDED, EndCause.REFUSED) and not answer.text.strip():
             cause = EndCause.EMPTY_REPLY
         evidence = (number,) if cause is EndCause.CONCLUDED else ()
         return Ending(cause=cause, turns=self.count, evidence=evidence)
@@ -300,3 +306,10 @@ class _Watched:
                 scope=_ANYTHING,
             )
         )
+
+
+def _broke_off(stop: str) -> str:
+    """Say of a turn how it ended, where that is no end of a turn and nobody had asked for it."""
+    if stop == _CANCELLED:
+        return "it broke off its turn, and nobody had asked it to."
+    return f"it ended its turn with {one_line(stop, _WORD_MAX)!r}, a word that nobody knows."

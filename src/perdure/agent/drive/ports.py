@@ -17,6 +17,7 @@ from perdure.records.increment import Increment
 from perdure.records.record import Record
 from perdure.records.request import ChatRequest, FailureCause, Reply
 from perdure.records.tools import Effect, ToolAnswer, ToolCall, ToolSpec, Writes
+from perdure.records.usage import Usage
 
 
 class Ledger(Protocol):
@@ -35,7 +36,10 @@ class Ledger(Protocol):
 
 
 class ModelFailedError(PerdureError):
-    """A model call got no reply. `again` says whether asking once more can help."""
+    """A model call got no reply. `again` says whether asking once more can help.
+
+    `usage` is what it used all the same, if that was said.
+    """
 
     exit_status = EXIT_UNREACHABLE
     code = "model-failed"
@@ -47,6 +51,7 @@ class ModelFailedError(PerdureError):
         again: bool,
         status: int = 0,
         retry_after_s: float | None = None,
+        usage: Usage | None = None,
         detail: str = "",
         where: str = "",
         remedy: str = "",
@@ -55,6 +60,7 @@ class ModelFailedError(PerdureError):
         self.again = again
         self.status = status
         self.retry_after_s = retry_after_s
+        self.usage = usage
         wrong = detail or f"A model call failed: {cause.value}."
         super().__init__(wrong, where=where, remedy=remedy)
 
@@ -233,7 +239,8 @@ class Hooks:
     workspace: None works without a net, and refuses whatever may delete. `sink` is shown what is
     said while it is said; it can neither fail a call nor change the record. `reading` is how full
     the window is: the drive writes it, and nothing else does. `secrets` gives a text without them,
-    as it is stored. `spawn` drives a child to its end; it hears the same halts.
+    as it is stored. `spawn` drives a child to its end; it hears the same halts. `forbids` is asked
+    before each request is sent, and gives the stop of one that may take more than is left.
     """
 
     now: Callable[[], int]
@@ -245,3 +252,4 @@ class Hooks:
     sink: Callable[[Increment], None] | None = None
     reading: ContextReading = field(default_factory=ContextReading)
     spawn: Callable[[Child], Awaitable[ChildEnd]] | None = None
+    forbids: Callable[[ChatRequest], Stop | None] | None = None

@@ -178,6 +178,9 @@ class Active:
         self, request: ChatRequest, hear: Callable[[Increment], None] | None
     ) -> Reply | Stop:
         self._plan.prefix.require_frozen()
+        if self._hooks.forbids is not None and (stop := self._hooks.forbids(request)):
+            self.point = SafePoint.BEFORE_CALL
+            return stop
         self.record(
             ModelCalled(
                 run=self._plan.run,
@@ -384,6 +387,8 @@ def _conclusion(reply: Reply) -> EndCause:
     """Say what a reply without calls comes to."""
     if not reply.text.strip():
         return EndCause.EMPTY_REPLY
+    if reply.finish is FinishReason.REFUSAL:
+        return EndCause.REFUSED
     return EndCause.OUTPUT_CEILING if reply.finish is FinishReason.LENGTH else EndCause.CONCLUDED
 
 

@@ -11,7 +11,7 @@ from perdure.agent.drive.ports import Child, Stop, Ticket, Tools
 from perdure.agent.drive.scribe import Scribe
 from perdure.agent.pool import gather_bounded
 from perdure.base.crashpoints import crashpoint
-from perdure.records.drive import DriveLine, RunPolicy, ToolCalled, ToolResult
+from perdure.records.drive import DriveLine, RunPolicy, ToolCalled, ToolResult, child_id
 from perdure.records.tools import AnswerStatus, Effect, ToolAnswer, ToolCall
 
 _CUT = "The call was cut by a halt before it answered."
@@ -132,7 +132,7 @@ class Wave:
         return ToolAnswer(status=AnswerStatus.UNKNOWN, text=_CUT_ACTING)
 
     def _handed_down(self, call: ToolCall, ticket: Ticket) -> ToolAnswer:
-        child = f"{self._scribe.run}.{self._turn}.{len(self.children)}"
+        child = child_id(self._scribe.run, self._turn, len(self.children))
         self.children.append(
             Child(run=child, call_id=call.id, task=ticket.task, parent=self._scribe.run)
         )

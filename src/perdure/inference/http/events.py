@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 _BOM = b"\xef\xbb\xbf"
+# What a line of a stream begins with: a comment with nothing.
+_FIELDS = (b"data", b"event", b"id", b"retry", b"")
 
 
 class ServerEvent(NamedTuple):
@@ -27,6 +29,7 @@ class EventReader:
         self._name = b""
         self._data: list[bytes] = []
         self._is_begun = False
+        self._has_events = self._has_others = False
         self.pending = 0
 
     def feed(self, chunk: bytes) -> list[ServerEvent]:
@@ -37,6 +40,13 @@ class EventReader:
         if b"\n" not in chunk and b"\r" not in chunk and self._left[0][-1:] != b"\r":
             return []
         return [event for line in self._lines() if (event := self._take(line)) is not None]
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether what came is no stream: there was no event in it, and what is none."""
+        return not self._has_events and (
+            self._has_others or not _may_begin(b"".join(self._left).removeprefix(_BOM).strip())
+        )
 
     def ended_with(self, data: bytes) -> bool:
         """Say whether what is left at the end of the stream is an event with this data, unended."""
@@ -61,13 +71,24 @@ class EventReader:
             name, data = self._name, self._data
             self._name, self._data = b"", []
             self.pending = sum(map(len, self._left))
+            self._has_events = self._has_events or bool(data)
             return ServerEvent(name, b"\n".join(data)) if data else None
         field, _, _ = line.partition(b":")
         if field == b"data":
             self._data.append(_value(line))
         elif field == b"event":
             self._name = _value(line)
+        elif field not in _FIELDS:
+            self._has_others = True
         return None
+
+
+def _may_begin(line: bytes) -> bool:
+    """Say whether a line that was cut off may have become one of a stream."""
+    field, is_named, _ = line.partition(b":")
+    if is_named:
+        return field in _FIELDS
+    return any(known.startswith(field) for known in _FIELDS)
 
 
 def _value(line: bytes) -> bytes:

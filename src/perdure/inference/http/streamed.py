@@ -165,7 +165,10 @@ class StreamedChat:
         if self._events.ended_with(_DONE):
             self._is_done = True
         if self._choice.get("finish_reason") is None:
-            return Failure(cause=FailureCause.TRANSPORT, status=_OK)
+            # What is no stream at all was not cut: it is judged as in one piece.
+            is_cut = not self._events.is_foreign
+            cause = FailureCause.TRANSPORT if is_cut else FailureCause.BAD_REPLY
+            return Failure(cause=cause, status=_OK)
         self._say("", is_last=True)
         message: Tree = {name: "".join(parts) for name, parts in self._parts.items()}
         if self._calls:

@@ -18,7 +18,7 @@ import pytest
 from tests.support.drives import Simulation
 
 from perdure.agent.drive import harness
-from perdure.agent.drive.ceilings import Limited, Meter
+from perdure.agent.drive.ceilings import Limited
 from perdure.agent.drive.handoff import Brief
 from perdure.agent.drive.harness import Report, drive_program
 from perdure.agent.drive.ports import Interrupt, Interrupts, Place, SafePoint, Steer, Stop
@@ -408,7 +408,7 @@ def test_a_command_that_is_not_there_says_so(room: Room) -> None:
             "it refuses session/new",
         ),
         ("reply(begin()); hear()", "it ended its turn and did not say why"),
-        ("m = begin(); reply(m, stopReason=5); hear()", "it ended its turn and did not say why"),
+        ("m = begin(); reply(m, stopReason=5); hear()", "what it said as 'stopReason' is no text"),
         ("begin(); said('half'); sys.exit(1)", "it went away, with status 1"),
         ("hear(); hear()", "it did not begin a session within 0.5 seconds"),
     ],
@@ -422,6 +422,43 @@ def test_one_that_breaks_the_protocol_ends_the_drive(
     assert end.cause is EndCause.PROVIDER
     assert room.reports[-1].kind == "lost"
     assert told in room.reports[-1].text
+
+
+@pytest.mark.parametrize(
+    ("speaks", "text", "told"),
+    [
+        ("lines", "hear(); say(type='answer', text=7)", "what it said as 'text' is no text: 7."),
+        ("lines", "hear(); say(type=['answer'])", "what it said as 'type' is no text: ['answer']."),
+        (
+            "acp",
+            "begin(); update('agent_message_chunk', content={'type': 'text', 'text': {}})",
+            "what it said as 'text' is no text: {}.",
+        ),
+    ],
+)
+def test_what_is_no_text_is_never_taken_for_nothing(
+    room: Room, speaks: str, text: str, told: str
+) -> None:
+    """A program that says a number where words belong is broken, and that is said."""
+    end = room.drive(getattr(room, speaks)(f"{text}; hear()"))
+    assert end.cause is EndCause.PROVIDER
+    assert room.reports[-1] == Report(kind="lost", text=told)
+
+
+@pytest.mark.parametrize("speaks", ["lines", "acp"])
+def test_a_text_that_is_cut_says_so(room: Room, speaks: str) -> None:
+    """What is over a MiB is left out, with a mark of how much."""
+    long = f"'x' * {(1 << 20) + 5}"
+    if speaks == "lines":
+        end = room.drive(room.lines(f"hear(); say(type='answer', text={long}); hear()"))
+    else:
+        text = (
+            f"told = begin(); said({long}); said('y'); reply(told, stopReason='end_turn'); hear()"
+        )
+        end = room.drive(room.acp(text))
+    assert end.cause is EndCause.CONCLUDED
+    more = 5 if speaks == "lines" else 6
+    assert room.answer == "x" * (1 << 20) + f"\n[{more} more characters were cut]"
 
 
 def test_words_start_another_turn_of_the_same_process(room: Room) -> None:
@@ -603,7 +640,7 @@ def test_no_report_is_recorded_twice_when_a_halt_meets_a_write(room: Room) -> No
 def test_a_ceiling_of_seconds_cuts_one_that_never_answers(room: Room) -> None:
     """It is a halt by another name."""
     bounds = Bounds(seconds=0.5)
-    limited = Limited(room.said, bounds, Meter(lambda _: None), SystemClock())
+    limited = Limited(room.said, bounds, SystemClock())
     end = room.drive(room.acp(DEAF + "begin(); time.sleep(600)"), interrupts=limited)
     assert (end.completion, end.cause) == ("limit", EndCause.TIME)
 
@@ -612,7 +649,7 @@ def test_a_ceiling_of_turns_counts_its_own(room: Room) -> None:
     """Words that come after the last of them start no more."""
     told = Steer(text="Look again.")
     simulation = Simulation(interrupts={(SafePoint.BEFORE_SPAWN, 1, 0): [told]})
-    limited = Limited(simulation.heard, Bounds(turns=1), Meter(lambda _: None), SystemClock())
+    limited = Limited(simulation.heard, Bounds(turns=1), SystemClock())
     text = "hear(); say(type='answer', text='Three.'); hear(); open('again', 'w')"
     end = room.drive(room.lines(text), interrupts=limited)
     assert (end.cause, end.turns) == (EndCause.TURNS, 1)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import uvloop
+from mcp import MCPError
 from tests.support.tool_calls import a_call, admitted, answered, run
 
 from perdure.agent.drive.ports import Ticket
@@ -21,8 +22,8 @@ from perdure.agent.drive.tools import warden
 from perdure.agent.drive.tools.bench import Bench
 from perdure.agent.drive.tools.permit import May
 from perdure.agent.drive.tools.process import Confinement
-from perdure.agent.drive.tools.server_line import HttpServer, ServerError, StdioServer
-from perdure.agent.drive.tools.servers import ToolServer
+from perdure.agent.drive.tools.server_line import HttpServer, ServerError, ServerLine, StdioServer
+from perdure.agent.drive.tools.servers import ServerLostError, ToolServer
 from perdure.agent.drive.tools.workspace import Workspace
 from perdure.base.errors import KeyOrModelRefusedError, UsageError
 from perdure.records.drive import EndCause, RunPolicy
@@ -126,6 +127,84 @@ def test_a_server_over_pipes(  # noqa: PLR0915 - one server, because each takes 
         assert not processes_of(root)
 
     run(work())
+
+
+def rough(mode: str) -> StdioServer:
+    """Name a server that answers in its own way."""
+    return StdioServer(
+        name="s",
+        command=(sys.executable, "-m", "tests.support.rough_server", mode),
+        environment=PYTHON_PATH,
+    )
+
+
+@pytest.mark.parametrize(
+    ("mode", "status", "told"),
+    [
+        ("well", OK, "poked"),
+        ("error", ERROR, "The tool server answers with an error: no way"),
+        ("without content", ERROR, "may be done; but its answer is not one that can be read: "),
+        ("alien", ERROR, "may be done; but its answer is not one that can be read: "),
+        ("against its schema", ERROR, "may be done; but its answer is not one that can be read: "),
+        ("gone", UNKNOWN, "the tool server was lost under the call"),
+    ],
+)
+def test_who_answers_is_not_lost(
+    tmp_path: Path, mode: str, status: AnswerStatus, told: str
+) -> None:
+    """A server that answers with an error, or with what cannot be read, is there as before."""
+    root = tmp_path.resolve()
+
+    async def work() -> list[ToolAnswer]:
+        server = ToolServer(rough(mode), Workspace(root), restarts_max=0)
+        bench = Bench(await server.open())
+        try:
+            return [await answered(bench, a_call("s_poke")) for _ in range(3)]
+        finally:
+            await bench.close(EndCause.CONCLUDED)
+
+    said = run(work())
+    assert told in said[0].text
+    assert said[0].status is status
+    # Without a restart, what was lost stays away, and what was not answers again.
+    again = said[0] if mode != "gone" else None
+    assert all(one == again for one in said[1:]) is (again is not None)
+
+
+@pytest.mark.parametrize(
+    ("message", "is_lost"),
+    [("SSE stream ended without a response", True), ("Bad request", False)],
+)
+def test_over_http_a_stream_that_broke_off_is_a_loss(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, message: str, *, is_lost: bool
+) -> None:
+    """The client says it with a number that servers use too: its words tell them apart."""
+
+    class Line:
+        is_over = False
+        client: Line
+        ended = 0
+
+        async def call_tool(self, *_: object) -> None:
+            raise MCPError(-32000, message)
+
+        def trim(self) -> None: ...
+
+        async def end(self, *, within_s: float) -> None:
+            self.ended += within_s == 0
+
+    line = Line()
+    line.client = line
+
+    async def to(*_: object) -> Line:
+        return line
+
+    monkeypatch.setattr(ServerLine, "to", to)
+    server = ToolServer(HttpServer(name="s", url="http://127.0.0.1:9/"), Workspace(tmp_path))
+    with pytest.raises(ServerError) as failed:
+        run(server.call("poke", {}))
+    assert isinstance(failed.value, ServerLostError) is is_lost
+    assert line.ended == is_lost
 
 
 def test_a_server_that_is_none_is_said_to_be_none(tmp_path: Path) -> None:

@@ -6,14 +6,16 @@ A folder that is a repository of somebody's own stays as it is: this history is 
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import shutil
+import signal
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from perdure.agent.drive.ports import Checkpoint
 from perdure.agent.drive.tools.environment import scrubbed
-from perdure.base.errors import EXIT_STORAGE, PerdureError, UsageError
+from perdure.base.errors import EXIT_STORAGE, PerdureError, StorageFullError, UsageError
 from perdure.base.text import one_line
 from perdure.records.tools import Writes
 
@@ -27,6 +29,11 @@ _SETTINGS = (
     *("-c", "advice.addEmbeddedRepo=false"),
 )
 _TOLD_MAX = 400
+# How the system says that there is no room, and what kills a program that writes too large a file.
+_NO_ROOM = tuple(map(os.strerror, (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)))
+_TOO_LARGE = -signal.SIGXFSZ
+# With less than this left, what git failed at for no reason that it gives was for want of room.
+_ROOM_MIN = 64 * 1024
 
 
 class HistoryError(PerdureError):
@@ -34,6 +41,11 @@ class HistoryError(PerdureError):
 
     exit_status = EXIT_STORAGE
     code = "history"
+
+
+def says_full(text: str) -> bool:
+    """Say whether somebody's words about a failure are that there is no room."""
+    return any(words in text for words in _NO_ROOM)
 
 
 def require_git() -> None:
@@ -63,11 +75,25 @@ class History:
         Raises:
             UsageError: there is no git.
             HistoryError: git refused.
+            StorageFullError: there was no room.
 
         """
         require_git()
-        if not (self._repository / "HEAD").is_file():
-            await self._git("init", "--quiet", "--initial-branch=drive")
+        if (self._repository / "HEAD").is_file():
+            return
+        # Beside its place: one that is half made, for want of room, is never taken for whole.
+        beside = self._repository.with_suffix(".new")
+        await asyncio.to_thread(shutil.rmtree, beside, ignore_errors=True)
+        # Without a template: its hooks are never run, and take most of a small disk.
+        made = History(beside, self._workspace)
+        await made._git("init", "--quiet", "--template=", "--initial-branch=drive")
+        try:
+            await asyncio.to_thread(os.replace, beside, self._repository)
+        except OSError as error:
+            raise HistoryError(
+                f"There is something else where the history is kept: {error.strerror}.",
+                where=str(self._repository),
+            ) from error
 
     async def commit(self, moment_ms: int, writes: Writes, message: str) -> Checkpoint:
         """Commit the workspace as it stands; give its id, its parent's, and the files that moved.
@@ -75,7 +101,8 @@ class History:
         `writes` is what the coming wave may write: it is no part of what is committed now.
 
         Raises:
-            HistoryError: git refused.
+            HistoryError: git refused, or the workspace is gone.
+            StorageFullError: there was no room.
 
         """
         del writes
@@ -126,6 +153,12 @@ class History:
         except HistoryError:
             return ""
 
+    def _has_no_room(self) -> bool:
+        try:
+            return shutil.disk_usage(self._repository.parent).free < _ROOM_MIN
+        except OSError:
+            return False
+
     async def _git(self, *arguments: str, date: str = "") -> str:
         environment = {
             **scrubbed(os.environ),
@@ -134,23 +167,39 @@ class History:
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_CONFIG_GLOBAL": "/dev/null",
             "GIT_TERMINAL_PROMPT": "0",
+            # What it says is read here.
+            "LC_ALL": "C",
             **_signed(date),
         }
-        process = await asyncio.create_subprocess_exec(
-            "git",
-            *_SETTINGS,
-            *arguments,
-            cwd=self._workspace,
-            env=environment,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            # Ctrl-C on a terminal is for the drive, and cuts no commit.
-            start_new_session=True,
-        )
+        try:
+            process = await asyncio.create_subprocess_exec(
+                "git",
+                *_SETTINGS,
+                *arguments,
+                cwd=self._workspace,
+                env=environment,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                # Ctrl-C on a terminal is for the drive, and cuts no commit.
+                start_new_session=True,
+            )
+        except (FileNotFoundError, NotADirectoryError) as error:
+            require_git()
+            raise HistoryError(
+                "The folder that the agent works in is not there any more.",
+                where=str(self._workspace),
+            ) from error
         out, wrong = await process.communicate()
         if process.returncode:
-            told = one_line(wrong.decode(errors="replace"), _TOLD_MAX)
+            said = wrong.decode(errors="replace")
+            if says_full(said) or process.returncode == _TOO_LARGE or self._has_no_room():
+                raise StorageFullError(
+                    "The disk, or a limit on files, is full: git could not keep the history.",
+                    where=str(self._repository),
+                    remedy="Free some space, then give the same command again.",
+                )
+            told = one_line(said, _TOLD_MAX)
             raise HistoryError(f"git {arguments[0]} failed: {told}", where=str(self._workspace))
         return out.decode(errors="surrogateescape")
 

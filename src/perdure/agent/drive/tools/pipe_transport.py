@@ -34,19 +34,20 @@ async def pipe_transport(process: Process, on_end: Callable[[], None]) -> AsyncI
 
     async def read() -> None:
         try:
-            async with to_client:
-                async for line in reader:
-                    try:
-                        message: Any = SessionMessage(
-                            jsonrpc_message_adapter.validate_json(line, by_name=False)
-                        )
-                    except ValueError as error:
-                        message = error
-                    await to_client.send(message)
+            async for line in reader:
+                try:
+                    message: Any = SessionMessage(
+                        jsonrpc_message_adapter.validate_json(line, by_name=False)
+                    )
+                except ValueError as error:
+                    message = error
+                await to_client.send(message)
         except (anyio.ClosedResourceError, anyio.BrokenResourceError, ValueError, OSError):
             return
         finally:
+            # Before those who wait are woken: they ask whether it is the end.
             on_end()
+            to_client.close()
 
     async def write() -> None:
         async with sent:

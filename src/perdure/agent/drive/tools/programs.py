@@ -215,10 +215,9 @@ class LineProgram:
             await self._process.send({"type": "prompt", "text": text})
             while True:
                 message = await self._process.receive()
-                kind, said = _text(message.get("type")), _text(message.get("text"))
-                detail = _text(message.get("detail"))
+                kind, said, detail = (_text(message, one) for one in ("type", "text", "detail"))
                 if kind == "answer":
-                    return Answer(stop=_text(message.get("stop")) or "end_turn", text=said)
+                    return Answer(stop=_text(message, "stop") or "end_turn", text=said)
                 await report(Report(kind=kind or "other", text=said, detail=detail))
         except BaseException:
             await self._process.kill()
@@ -252,6 +251,7 @@ class AcpProgram:
         self._next = 0
         self._said: list[str] = []
         self._left = 0
+        self._dropped = 0
         self._is_stopped = False
 
     @property
@@ -287,13 +287,13 @@ class AcpProgram:
         await self._process.kill()
 
     async def _turn(self, text: str, report: Reporting) -> Answer:
-        self._said, self._left, self._is_stopped = [], _TEXT_MAX, False
+        self._said, self._left, self._dropped, self._is_stopped = [], _TEXT_MAX, 0, False
         asked = {"sessionId": self._session, "prompt": [{"type": "text", "text": text}]}
         result = await self._call("session/prompt", asked, report)
-        stop = _text(result.get("stopReason"))
+        stop = _text(result, "stopReason")
         if not stop:
             raise ProgramLostError("it ended its turn and did not say why.")
-        return Answer(stop=stop, text="".join(self._said))
+        return Answer(stop=stop, text=_cut("".join(self._said), self._dropped))
 
     async def _begin(self, report: Reporting) -> None:
         await self._process.open()
@@ -316,7 +316,7 @@ class AcpProgram:
             raise ProgramLostError(
                 f"it did not begin a session within {_ANSWERS_WITHIN_S:g} seconds."
             ) from error
-        self._session = _text(session.get("sessionId"))
+        self._session = _text(session, "sessionId")
         if not self._session:
             raise ProgramLostError("it gave its session no id.")
 
@@ -352,26 +352,28 @@ class AcpProgram:
     async def _update(self, update: object, report: Reporting) -> None:
         if not isinstance(update, dict):
             return
-        kind = _text(update.get("sessionUpdate"))
+        kind = _text(update, "sessionUpdate")
         if kind == "agent_message_chunk":
-            text = _text_of(update.get("content"))
+            text = _whole_text_of(update.get("content"))
             self._said.append(text[: self._left])
             self._left -= len(self._said[-1])
-            await report(Report(kind="said", text=text))
+            self._dropped += len(text) - len(self._said[-1])
+            await report(Report(kind="said", text=_capped(text)))
         elif kind == "agent_thought_chunk":
-            await report(Report(kind="thought", text=_text_of(update.get("content"))))
+            text = _whole_text_of(update.get("content"))
+            await report(Report(kind="thought", text=_capped(text)))
         elif kind in ("tool_call", "tool_call_update"):
-            detail = f"{_text(update.get('toolCallId'))} {_text(update.get('status'))}".strip()
-            await report(Report(kind=kind, text=_text(update.get("title")), detail=detail))
+            detail = f"{_text(update, 'toolCallId')} {_text(update, 'status')}".strip()
+            await report(Report(kind=kind, text=_text(update, "title"), detail=detail))
         else:
             await report(Report(kind="other", text=kind))
 
     async def _permit(self, params: dict[str, Any], report: Reporting) -> dict[str, Any]:
         call = params.get("toolCall")
         call = call if isinstance(call, dict) else {}
-        title = _text(call.get("title"))
+        title = _text(call, "title")
         await report(Report(kind="permission_asked", text=title))
-        kind = _text(call.get("kind"))
+        kind = _text(call, "kind")
         allowed = self._egress if kind == _FETCHES else self._writes or kind in _READS
         given = params.get("options")
         options = [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
@@ -392,9 +394,33 @@ class AcpProgram:
         await self._process.send({"jsonrpc": "2.0", "method": method, "params": params})
 
 
-def _text(value: object) -> str:
-    return storable(value)[:_TEXT_MAX] if isinstance(value, str) else ""
+def _text(message: dict[str, Any], name: str) -> str:
+    """Give a text of a message, capped; nothing where it is not there.
+
+    Raises:
+        ProgramLostError: something else is in its place.
+
+    """
+    return _capped(_whole_text(message, name))
 
 
-def _text_of(content: object) -> str:
-    return _text(content.get("text")) if isinstance(content, dict) else ""
+def _whole_text(message: dict[str, Any], name: str) -> str:
+    value = message.get(name)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        told = one_line(repr(value), 80)
+        raise ProgramLostError(f"what it said as {name!r} is no text: {told}.")
+    return storable(value)
+
+
+def _whole_text_of(content: object) -> str:
+    return _whole_text(content, "text") if isinstance(content, dict) else ""
+
+
+def _capped(text: str) -> str:
+    return _cut(text[:_TEXT_MAX], max(len(text) - _TEXT_MAX, 0))
+
+
+def _cut(text: str, dropped: int) -> str:
+    return f"{text}\n[{dropped} more characters were cut]" if dropped else text

@@ -41,7 +41,10 @@ _GRACE_S = 5.0
 _RESTARTS_MAX = 3
 _DESCRIPTION_MAX = 4000
 _NAME_MAX = 64
-_CLOSED = -32000
+# What the client itself says of a stream that broke off. A server may use the same number.
+_CLOSED, _CUT_OFF = -32000, "SSE stream"
+# How the client says that an answer is not what the protocol, or the tool's own schema, has.
+_UNREADABLE = (ValueError, RuntimeError)
 
 # What a tool may do that nobody has said anything of.
 THE_WORST = May(effect=Effect.EGRESS, writes=ANYTHING, deletes=True)
@@ -198,11 +201,18 @@ class ToolServer:
         try:
             return await line.client.call_tool(name, arguments)
         except MCPError as error:
-            if error.code == _CLOSED or line.is_over:
+            if line.is_over or (error.code == _CLOSED and error.message.startswith(_CUT_OFF)):
                 await self.kill()
                 raise ServerLostError(one_line(error.message)) from error
-            raise ServerError(f"The tool server answers: {one_line(error.message, 500)}") from error
+            raise ServerError(
+                f"The tool server answers with an error: {one_line(error.message, 500)}"
+            ) from error
         except Exception as error:
+            if isinstance(error, _UNREADABLE) and not line.is_over:
+                raise ServerError(
+                    "The tool server answered, and what it was to do may be done; but its answer"
+                    f" is not one that can be read: {one_line(str(error), 500)}"
+                ) from error
             await self.kill()
             raise ServerLostError(one_line(f"{type(error).__name__}: {error}")) from error
 

@@ -17,6 +17,8 @@ from perdure.supervise.ends import CANNOT_EXECUTE, NOT_FOUND
 
 OUTPUT_MAX = 64 * 10**6
 
+_KILLED_S = 10.0
+
 
 async def ran(
     command: Command, deadline_s: float, environment: Mapping[str, str] | None = None
@@ -66,9 +68,10 @@ async def _read(stream: asyncio.StreamReader | None) -> bytes:
 async def _end(process: asyncio.subprocess.Process) -> None:
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    # Killed, it is gone in moments: not even a cancellation leaves it behind.
-    with suppress(asyncio.CancelledError):
-        await asyncio.shield(process.wait())
+    # Killed, it is gone in moments, and not even a cancellation leaves it behind; unless the system
+    # itself hangs, which nobody has to wait for.
+    with suppress(asyncio.CancelledError, TimeoutError):
+        await asyncio.wait_for(asyncio.shield(process.wait()), _KILLED_S)
     transport = getattr(process, "_transport", None)
     if transport is not None:
         transport.close()

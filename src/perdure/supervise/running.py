@@ -22,6 +22,7 @@ from perdure.supervise.escalation import Step
 from perdure.supervise.keeper import ATTEMPT_NAME, PASSED_ON, Setup
 from perdure.supervise.lock import ATTEMPT_LOCK, is_taken, take
 from perdure.supervise.logs import log_path
+from perdure.supervise.notify import for_others
 from perdure.supervise.slot import Slot, read
 from perdure.supervise.stored import Attempt, Process
 
@@ -119,7 +120,7 @@ class KeptAttempts:
             setup = Setup(
                 number=number,
                 words=command.words,
-                environment={**os.environ, **facts},
+                environment={**for_others(os.environ), **facts},
                 folder=str(self._folder.resolve()),
                 log=str(log_path(self._folder, number).resolve()),
                 log_bytes=self._log_bytes,
@@ -237,7 +238,7 @@ def _popen(path: str, held: tuple[int, ...]) -> subprocess.Popen[bytes]:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         pass_fds=held,
-        env={**os.environ, "PYTHONPATH": path},
+        env={**for_others(os.environ), "PYTHONPATH": path},
         start_new_session=True,
     )
 

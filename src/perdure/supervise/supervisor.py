@@ -61,6 +61,10 @@ class Supervisor:
 
     async def supervise(self) -> Verdict:
         """Do all of it; give what came of it."""
+        async with self._means.manager.told_of_life(self._means.clock):
+            return await self._supervised()
+
+    async def _supervised(self) -> Verdict:
         means, case = self._means, self._case
         case.kept, is_whole = means.book.kept()
         means.subject.counted = set(case.kept.counted)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -571,6 +572,59 @@ def test_without_a_receipt_a_run_earns_its_exit_status(tool: Tool):
     assert tool.run().status == 0
     (tool.home / "receipt.json").unlink()
     assert tool.run().status == 0
+    assert tool.verbs() == ["start", "resume"]
+
+
+@pytest.mark.parametrize("which", ["artifact", "artifact_head", "guard"])
+def test_a_check_that_was_killed_says_nothing_about_the_run(tool: Tool, which: str):
+    """It is asked again; if it never answers, that is what does not work, and the receipt stays."""
+    good = {
+        "artifact": f"grep -c day.ended {tool.out}/world.jsonl",
+        "store_head": f"tail -n 1 {tool.out}/store.txt",
+        "artifact_head": f"sed -n '$s/[^0-9]//gp' {tool.out}/world.jsonl",
+        "guard": "true",
+    }
+    assert tool.run({"1 logged:1": "exit 1"}, **good).status == 0
+    receipt = (tool.home / "receipt.json").read_bytes()
+    dies = f"test -e {tool.folder}/flag || {{ touch {tool.folder}/flag; kill -9 $$; }}"
+    if which == "guard":
+        # Only what goes on with a run asks it.
+        (tool.home / "receipt.json").unlink()
+    once = {**good, which: f"sh -c {shlex.quote(f'{dies}; {good[which]}')}"}
+    ended = tool.run(**once)
+    assert ended.status == 0, ended.err
+    assert "signal 9" in tool.events("predicate-broken")[0]["fault"]
+    assert tool.verbs() == ["start", "resume", *(["resume"] if which == "guard" else [])]
+    if which == "guard":
+        (tool.home / "receipt.json").unlink()
+    begun = len(tool.verbs())
+    # As a shell tells of a part that was killed, too.
+    for never in ("kill -9 $$", f"{good[which]}; exit 137"):
+        ended = tool.run(**{**good, which: f"sh -c {shlex.quote(never)}"})
+        assert ended.status == 4, ended.err
+        assert "signal 9" in ended.err
+    assert len(tool.verbs()) == begun
+    assert not (tool.home / "receipt.contradicted.json").exists()
+    if which != "guard":
+        assert (tool.home / "receipt.json").read_bytes() == receipt
+
+
+def test_a_part_of_an_artifact_that_cannot_be_read_contradicts_nothing(tool: Tool):
+    """A file that is not there is an answer; one that cannot be read is none."""
+    tool.options["--artifact-file"] = f"{tool.out}/world.jsonl"
+    assert tool.run().status == 0
+    real = tool.out / "world.jsonl"
+    kept = real.rename(tool.folder / "kept.jsonl")
+    # Nobody is kept from reading a file by its mode here; a folder is read by nobody.
+    real.mkdir()
+    count = f"grep -c day.ended {kept}"
+    ended = tool.run(artifact=count)
+    assert ended.status == 4, ended.err
+    assert "cannot be read" in ended.err
+    assert (tool.home / "receipt.json").exists()
+    real.rmdir()
+    ended = tool.run(artifact=count)
+    assert "is not there" in ended.err
     assert tool.verbs() == ["start", "resume"]
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +18,9 @@ from tests.support.sample_study import PEOPLE, SAMPLE
 from tests.support.sizes import only_at_full_size
 
 from perdure.cli.entry import execute
+from perdure.supervise import processes
 from perdure.supervise.answers import Existence, Ran
+from perdure.supervise.assembly import tag_of
 from perdure.supervise.command import Command
 from perdure.supervise.native import Native
 from perdure.testing import MisbehavingServer
@@ -106,6 +110,37 @@ def test_a_second_supervisor_of_a_study_is_refused_wherever_its_own_files_are(
             until(lambda: "operator" in (out / "supervise" / "history.jsonl").read_text())
             supervisor.terminate()
             assert supervisor.wait(60) == 75
+
+
+def asked(home: Path, command: str) -> int:
+    """Give the process that a supervisor asks with this command; 0 while there is none."""
+    for pid in processes.tagged(f"{tag_of(home)}_ASKED"):
+        with contextlib.suppress(OSError):
+            if f"\0{command}\0".encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
+                return pid
+    return 0
+
+
+@pytest.mark.parametrize("command", ["verify", "export", "run"])
+def test_a_check_of_an_accepted_run_that_is_killed_is_made_again(
+    study: Path, tmp_path: Path, command: str
+):
+    """Neither the run nor its receipt is to blame: the one holds, and the other is not begun."""
+    out = tmp_path / "run"
+    words = ["supervise", str(study), "--out", str(out), *QUICK, "--", "--model", "baseline"]
+    assert execute(words) == 0
+    receipt = (out / "supervise" / "receipt.json").read_bytes()
+    supervisor = subprocess.Popen(
+        [sys.executable, "-m", "perdure.cli", *words], stderr=subprocess.PIPE, text=True
+    )
+    os.kill(until(lambda: asked(out / "supervise", command)), signal.SIGKILL)
+    _, errors = supervisor.communicate(timeout=60)
+    assert supervisor.returncode == 0, errors
+    assert "already done: the receipt holds" in errors
+    assert (out / "supervise" / "receipt.json").read_bytes() == receipt
+    history = (out / "supervise" / "history.jsonl").read_text()
+    assert "ended by signal 9" in history
+    assert history.count("attempt-began") == 1
 
 
 def test_an_invalid_study_is_not_tried_again(tmp_path: Path, capsys: Any):
@@ -221,7 +256,7 @@ def test_the_export_has_to_be_that_of_the_finished_record(
 def test_without_a_clean_end_nothing_is_verified(tmp_path: Path):
     """It would cost as much as the record is long, and could not be accepted."""
     subject, answers = native(tmp_path)
-    assert asyncio.run(subject.artifact(is_clean=False)).units.value is None
+    assert asyncio.run(subject.artifact(is_clean=False)).is_unlooked
     assert answers.asked == []
     assert asyncio.run(subject.existence())[0] is Existence.USABLE
 

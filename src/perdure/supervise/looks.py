@@ -81,12 +81,10 @@ class Looks:
 
     async def artifact(self, end: End) -> None:
         """Look at what an attempt left, until the predicates answer or are broken too often."""
+        self._errors.pop("artifact", None)
         found = await self._asked_for_artifact(end)
-        if found.fault:
-            # A head that cannot be read may be one that is just being written.
-            await self._hours.moment()
-            found = await self._asked_for_artifact(end)
-        while found.units.is_broken and self._may_ask_again("artifact"):
+        # What cannot be read may be just being written, and who looked at it was killed.
+        while found.uncertainty and self._may_ask_again("artifact"):
             await self._hours.moment()
             found = await self._asked_for_artifact(end)
         self._case.artifact = found
@@ -150,7 +148,7 @@ class Looks:
 
     async def _asked_for_artifact(self, end: End) -> Artifact:
         found = await self._means.subject.artifact(is_clean=end.is_clean)
-        self._take_answer("artifact", found.units)
+        self._take_answer("artifact", Answer(fault=found.uncertainty))
         return found
 
     def _raise(self, seen: Marks) -> bool:

@@ -361,6 +361,17 @@ def test_a_stall_is_time_without_progress():
         assert liveness.overdue(alive, deadlines, 120, worked_s=120) is Reason.NONE
 
 
+def test_a_stall_is_counted_from_the_first_sign_of_life():
+    """What a start takes is no step; one that never comes to life is a stall all the same."""
+    deadlines = Deadlines(stall_s=100)
+    signs = liveness.begun(0)
+    assert liveness.overdue(signs, deadlines, 100, worked_s=0) is Reason.STALL
+    alive = liveness.appeared(signs, 90)
+    assert liveness.overdue(alive, deadlines, 189, worked_s=0) is Reason.NONE
+    assert liveness.overdue(alive, deadlines, 190, worked_s=0) is Reason.STALL
+    assert alive.slowest_s == 0
+
+
 def test_no_deadline_is_shorter_than_twice_the_slowest_step():
     """A unit that takes fourteen minutes is no stall after twelve."""
     signs = liveness.saw(liveness.begun(0), 880, advanced=True)

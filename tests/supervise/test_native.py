@@ -23,6 +23,7 @@ from perdure.supervise.answers import Existence, Ran
 from perdure.supervise.assembly import tag_of
 from perdure.supervise.command import Command
 from perdure.supervise.native import Native
+from perdure.supervise.stored import Process
 from perdure.testing import MisbehavingServer
 
 QUICK = ("--poll", "50ms", "--pause", "10ms", "--patience-time", "0")
@@ -211,6 +212,7 @@ class Answers:
         return Ran(status=0, out=json.dumps(found).encode())
 
 
+LIVING = Process(pid=4711)
 WORLD = {"world_id": "w1", "tick": 3, "horizon": 4, "digest": "d1"}
 VERIFIED = {"run_id": "r", "sound": True, "finished": True, "worlds": [WORLD], "findings": []}
 MANIFEST = {"run_id": "r", "finished": True, "worlds": [WORLD]}
@@ -308,10 +310,39 @@ def test_a_command_that_says_nothing_is_a_broken_predicate(tmp_path: Path):
 def test_a_call_in_flight_counts_while_the_run_lives(tmp_path: Path):
     """A status file that is renewed says that the run lives; one that says nothing, nothing."""
     subject, _ = native(tmp_path)
-    assert asyncio.run(subject.look()).progress.value is None
+    assert asyncio.run(subject.look(LIVING)).progress.value is None
     moment = {"ticks": 16, "ticks_closed": 1, "calls": 7, "in_flight": 2, "elapsed_s": 3.5}
+    moment["pid"] = LIVING.pid
     (tmp_path / "status.json").write_text(json.dumps(moment))
-    seen = asyncio.run(subject.look())
+    seen = asyncio.run(subject.look(LIVING))
     assert (seen.progress.value, seen.pulse, seen.busy) == (1, 8, True)
     (tmp_path / "status.json").write_text(json.dumps({**moment, "elapsed_s": 4.5}))
-    assert asyncio.run(subject.look()).beat != seen.beat
+    assert asyncio.run(subject.look(LIVING)).beat != seen.beat
+
+
+def test_what_an_earlier_attempt_said_of_itself_says_nothing_of_this_one(tmp_path: Path):
+    """A status file that a kill left: no progress, no heartbeat, and nothing in flight."""
+    subject, _ = native(tmp_path)
+    moment = {"ticks": 16, "ticks_closed": 1, "calls": 7, "in_flight": 2, "pid": LIVING.pid + 1}
+    (tmp_path / "status.json").write_text(json.dumps(moment))
+    for run in (LIVING, None):
+        seen = asyncio.run(subject.look(run))
+        assert (seen.progress.value, seen.pulse, seen.busy, seen.beat) == (None, None, False, "")
+
+
+@pytest.mark.parametrize("left", [0, 3])
+def test_a_healthy_resume_is_not_told_as_a_rewind(study: Path, tmp_path: Path, left: int):
+    """What a killed attempt said last lags behind its record; neither lies, and nobody is told."""
+    out = tmp_path / "run"
+    run = ["run", str(study), "--out", str(out), "--quiet", "--model", "baseline"]
+    assert execute([*run, "--only", "s1@1"]) == 0
+    said = json.loads((out / "status.json").read_text())
+    assert said["ticks_closed"] == 4
+    (out / "status.json").write_text(json.dumps({**said, "ticks_closed": left, "pid": 1}))
+    base = ["supervise", str(study), "--out", str(out), *QUICK, "--poll", "10ms"]
+    assert execute([*base, "--", "--model", "baseline"]) == 0
+    events = [
+        json.loads(line) for line in (out / "supervise" / "history.jsonl").read_text().splitlines()
+    ]
+    assert [event for event in events if event["event"] == "rewound"] == []
+    assert [event["units"] for event in events if event["event"] == "accepted"] == [16]

@@ -93,11 +93,11 @@ class Runner:
     def asked_again(self) -> Command | None:
         return None
 
-    async def look(self) -> Look:
+    async def look(self, run: Process | None) -> Look:
         return Look(progress=Answer(value=self.units))
 
     async def standing(self) -> Look:
-        return await self.look()
+        return await self.look(None)
 
     async def artifact(self, *, is_clean: bool) -> Artifact:
         return Artifact(units=Answer(value=self.units if is_clean else 0))

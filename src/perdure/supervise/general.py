@@ -15,6 +15,7 @@ from perdure.base.text import one_line
 from perdure.supervise.acceptance import Artifact
 from perdure.supervise.answers import Answer, Existence, Ran, count_of, existence_of, is_missing
 from perdure.supervise.command import Command
+from perdure.supervise.stored import Process
 from perdure.supervise.subject import Look
 
 Runs = Callable[[Command], Awaitable[Ran]]
@@ -87,7 +88,7 @@ class General:
         """Give none: a runner that is known by its commands has no study to compare."""
         return None
 
-    async def look(self) -> Look:
+    async def look(self, run: Process | None) -> Look:  # noqa: ARG002 - predicates ask the store
         """Ask the predicates, all at once."""
         look, busy = await asyncio.gather(self.standing(), self._is_busy())
         return msgspec.structs.replace(look, busy=busy)

@@ -18,6 +18,7 @@ from perdure.supervise.acceptance import Artifact
 from perdure.supervise.answers import Answer, Existence, Ran
 from perdure.supervise.command import Command
 from perdure.supervise.general import Runs
+from perdure.supervise.stored import Process
 from perdure.supervise.subject import Look
 
 PROGRAM = (sys.executable, "-P", "-m", "perdure.cli")
@@ -147,20 +148,27 @@ class Native:
         """Give the command that compares a finished run with its study, and leaves it alone."""
         return self.command(resume=True)
 
-    async def look(self) -> Look:
-        """Read what the run last said of itself: cheap, and a second old at most."""
+    async def look(self, run: Process | None) -> Look:
+        """Read what the run last said of itself: cheap, and a second old at most.
+
+        What an earlier attempt said of itself is there until this one has begun to work: it says
+        nothing of this one, and less than the record where it was killed since.
+        """
         try:
             with (self._folder / _STATUS).open("rb") as file:
                 text = file.read(_STATUS_BYTES_MAX)
-            moment = msgspec.json.decode(text, type=Moment)
+            moment: Moment | None = msgspec.json.decode(text, type=Moment)
         except (OSError, msgspec.MsgspecError):
-            return Look()  # it has not said anything yet
+            moment = None
+        if moment is None or run is None or moment.pid != run.pid:
+            return Look(is_glance=True)  # it has not said anything yet
         self._target = moment.ticks
         return Look(
             progress=Answer(value=moment.ticks_closed),
             pulse=moment.ticks_closed + moment.calls,
             busy=moment.in_flight > 0,
             beat=f"{moment.pid}:{moment.elapsed_s}",
+            is_glance=True,
         )
 
     async def standing(self) -> Look:

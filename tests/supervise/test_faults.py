@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -674,9 +675,26 @@ def test_a_log_that_cannot_be_written_does_not_hold_the_run_up(tool: Tool):
     """The run begins, runs and is accepted; its last lines are known all the same."""
     tool.home.mkdir()
     (tool.home / "attempts").write_text("in the way")
-    assert tool.run({"1 logged:1": "say 2 hello"}).status == 0
-    other = tool.run({"* born": "exit 65"}, target="9")
-    assert other.status in {0, 5, 65}
+    ended = tool.run({"1 logged:1": "say 2 hello"})
+    assert ended.status == 0
+    assert ended.err.count("What attempt 1 prints cannot be written down") == 1
+    assert [event["attempt"] for event in tool.events("log-unwritten")] == [1]
+    ended = tool.run({"* born": "say 1 why", "* exporting": "exit 9"}, target="9", patience="1")
+    assert ended.status == 3
+    # No file is named that is not there.
+    (last,) = re.findall(r"The last lines of attempt (.*)", ended.err)
+    assert "not all is written" in last
+    assert ended.err.rstrip().endswith("why")
+
+
+def test_a_log_that_cannot_be_written_is_told_while_the_run_works(tool: Tool):
+    """Days before the end, when something can be done about it."""
+    (tool.home / "attempts").mkdir(parents=True)
+    (tool.home / "attempts" / "0001.log").symlink_to(tool.folder / "elsewhere")
+    with tool.begun({"1 logged:1": "hang"}) as supervisor:
+        until(lambda: tool.events("log-unwritten"))
+        supervisor.terminate()
+        assert supervisor.wait(60) == 75
 
 
 def test_a_log_is_kept_within_its_size_and_without_secrets(tool: Tool):

@@ -33,10 +33,11 @@ class Judgement:
         """Decide about the last attempt; None if an earlier supervisor died before it began."""
         means, case = self._means, self._case
         number = case.kept.attempt
-        seen, case.tail = await means.attempts.end_of(number)
+        seen, case.tail, log_fault = await means.attempts.end_of(number)
         if seen is None and never_seen:
             case.keep(judged=number)
             return None
+        self._telling.of_log(log_fault)
         # One of ours that never said a word has ended all the same.
         end = self._told_end(seen or End())
         kind = kind_of(end, means.settings.table)

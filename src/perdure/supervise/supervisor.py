@@ -140,4 +140,5 @@ class Supervisor:
         means.tell(f"{sentence(f'{found.state}: {found.why}')} {telling.where()}")
         if found.state not in {State.DONE, State.STOPPED, State.PAUSED} and case.kept.attempt:
             log = log_path(means.settings.folder, case.kept.attempt)
-            means.tell(f"The last lines of attempt {case.kept.attempt} ({log}):\n{case.tail}")
+            kept = f"not all is written: {case.log_fault}" if case.log_fault else str(log)
+            means.tell(f"The last lines of attempt {case.kept.attempt} ({kept}):\n{case.tail}")

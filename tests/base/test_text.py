@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perdure.base.text import is_plain_identifier, normalise, one_line, printable, storable
+from perdure.base.text import (
+    is_plain_identifier,
+    normalise,
+    one_line,
+    printable,
+    sentence,
+    storable,
+)
 
 HOSTILE = [
     "\x1b[2J",
@@ -60,3 +67,19 @@ def test_plain_identifiers_are_safe_as_file_names():
 def test_normalising_folds_form_case_and_space():
     """Compatibility forms, case and white space do not make two answers differ."""
     assert normalise("  Bill\u00a0CLINTON ") == "bill clinton"
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("the budget is used up", "The budget is used up."),
+        ("the budget is used up.", "The budget is used up."),
+        ("why..", "Why."),
+        ("stopped: what now?", "Stopped: what now?"),
+        ("runs/first is full", "runs/first is full."),
+        ("`perdure` said so.", "`perdure` said so."),
+    ],
+)
+def test_a_sentence_has_one_end(text: str, written: str):
+    """Whoever gave the text, with a full stop or without one; a name is left as it is."""
+    assert sentence(text) == written

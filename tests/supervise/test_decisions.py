@@ -239,6 +239,8 @@ WHOLE = Artifact(units=Answer(value=4), proof={"head": "x"})
         (Artifact(units=Answer(fault="hangs")), End(status=0), "cannot be counted"),
         (Artifact(units=Answer(value=4, torn=True)), End(status=0), "not whole"),
         (Artifact(units=Answer(value=4), problems=("stale",)), End(status=0), "stale"),
+        (Artifact(units=Answer(value=4), unread=("no head",)), End(status=0), "no head"),
+        (Artifact(is_unlooked=True), End(status=0), "nobody has looked"),
     ],
 )
 def test_the_artifact_and_the_exit_status_are_accepted_together(
@@ -259,6 +261,35 @@ def test_a_receipt_holds_for_the_artifact_that_it_is_of():
     assert contradictions(receipt, Artifact(units=Answer(value=5), proof={"head": "x"}), 4)
     assert contradictions(receipt, Artifact(units=Answer(value=4), proof={"head": "y"}), 4)
     assert contradictions(receipt, Artifact(units=Answer(value=4)), 4)
+
+
+def test_what_nobody_counted_is_not_told_as_nothing():
+    """Of an artifact that nobody looked at, or that gave no count, no number is said."""
+    silent = Answer(silence="It printed no number (exit status 1, nothing on stderr).")
+    for artifact in (Artifact(is_unlooked=True), Artifact(units=silent)):
+        told = "; ".join(objections(artifact, End(signal=9), 4))
+        assert "the last attempt was killed by SIGKILL" in told
+        assert "0 of 4" not in told
+    assert objections(Artifact(is_unlooked=True), End(status=75), 4) == (
+        "the last attempt ended with exit status 75",
+    )
+
+
+def test_what_could_not_be_looked_at_contradicts_no_receipt():
+    """A count, a file, a head without an answer say nothing; what did answer still does."""
+    receipt = Receipt(
+        format=RECEIPT_FORMAT, target=4, units=4, attempt=1, proof={"head": "x"}, accepted_s=0
+    )
+    for unsure in (
+        Artifact(units=Answer(fault="It was ended by signal 9.")),
+        Artifact(units=Answer(value=4), unread=("'head' gave no head",)),
+    ):
+        assert unsure.uncertainty
+        assert contradictions(receipt, unsure, 4) == ()
+    short = Artifact(units=Answer(value=3), unread=("'head' gave no head",))
+    assert contradictions(receipt, short, 4)
+    other = Artifact(units=Answer(fault="It was ended by signal 9."), proof={"head": "y"})
+    assert contradictions(receipt, other, 4) == ("head is not what the receipt says",)
 
 
 def test_drift_is_told_where_both_say_something():
@@ -328,6 +359,17 @@ def test_a_stall_is_time_without_progress():
     for sign in ({"advanced": True}, {"busy": True}):
         alive = liveness.saw(beating, 95, **sign)
         assert liveness.overdue(alive, deadlines, 120, worked_s=120) is Reason.NONE
+
+
+def test_a_stall_is_counted_from_the_first_sign_of_life():
+    """What a start takes is no step; one that never comes to life is a stall all the same."""
+    deadlines = Deadlines(stall_s=100)
+    signs = liveness.begun(0)
+    assert liveness.overdue(signs, deadlines, 100, worked_s=0) is Reason.STALL
+    alive = liveness.appeared(signs, 90)
+    assert liveness.overdue(alive, deadlines, 189, worked_s=0) is Reason.NONE
+    assert liveness.overdue(alive, deadlines, 190, worked_s=0) is Reason.STALL
+    assert alive.slowest_s == 0
 
 
 def test_no_deadline_is_shorter_than_twice_the_slowest_step():

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -574,6 +576,59 @@ def test_without_a_receipt_a_run_earns_its_exit_status(tool: Tool):
     assert tool.verbs() == ["start", "resume"]
 
 
+@pytest.mark.parametrize("which", ["artifact", "artifact_head", "guard"])
+def test_a_check_that_was_killed_says_nothing_about_the_run(tool: Tool, which: str):
+    """It is asked again; if it never answers, that is what does not work, and the receipt stays."""
+    good = {
+        "artifact": f"grep -c day.ended {tool.out}/world.jsonl",
+        "store_head": f"tail -n 1 {tool.out}/store.txt",
+        "artifact_head": f"sed -n '$s/[^0-9]//gp' {tool.out}/world.jsonl",
+        "guard": "true",
+    }
+    assert tool.run({"1 logged:1": "exit 1"}, **good).status == 0
+    receipt = (tool.home / "receipt.json").read_bytes()
+    dies = f"test -e {tool.folder}/flag || {{ touch {tool.folder}/flag; kill -9 $$; }}"
+    if which == "guard":
+        # Only what goes on with a run asks it.
+        (tool.home / "receipt.json").unlink()
+    once = {**good, which: f"sh -c {shlex.quote(f'{dies}; {good[which]}')}"}
+    ended = tool.run(**once)
+    assert ended.status == 0, ended.err
+    assert "signal 9" in tool.events("predicate-broken")[0]["fault"]
+    assert tool.verbs() == ["start", "resume", *(["resume"] if which == "guard" else [])]
+    if which == "guard":
+        (tool.home / "receipt.json").unlink()
+    begun = len(tool.verbs())
+    # As a shell tells of a part that was killed, too.
+    for never in ("kill -9 $$", f"{good[which]}; exit 137"):
+        ended = tool.run(**{**good, which: f"sh -c {shlex.quote(never)}"})
+        assert ended.status == 4, ended.err
+        assert "signal 9" in ended.err
+    assert len(tool.verbs()) == begun
+    assert not (tool.home / "receipt.contradicted.json").exists()
+    if which != "guard":
+        assert (tool.home / "receipt.json").read_bytes() == receipt
+
+
+def test_a_part_of_an_artifact_that_cannot_be_read_contradicts_nothing(tool: Tool):
+    """A file that is not there is an answer; one that cannot be read is none."""
+    tool.options["--artifact-file"] = f"{tool.out}/world.jsonl"
+    assert tool.run().status == 0
+    real = tool.out / "world.jsonl"
+    kept = real.rename(tool.folder / "kept.jsonl")
+    # Nobody is kept from reading a file by its mode here; a folder is read by nobody.
+    real.mkdir()
+    count = f"grep -c day.ended {kept}"
+    ended = tool.run(artifact=count)
+    assert ended.status == 4, ended.err
+    assert "cannot be read" in ended.err
+    assert (tool.home / "receipt.json").exists()
+    real.rmdir()
+    ended = tool.run(artifact=count)
+    assert "is not there" in ended.err
+    assert tool.verbs() == ["start", "resume"]
+
+
 # -- stores, disks, logs, code ------------------------------------------------------------------
 
 
@@ -620,9 +675,26 @@ def test_a_log_that_cannot_be_written_does_not_hold_the_run_up(tool: Tool):
     """The run begins, runs and is accepted; its last lines are known all the same."""
     tool.home.mkdir()
     (tool.home / "attempts").write_text("in the way")
-    assert tool.run({"1 logged:1": "say 2 hello"}).status == 0
-    other = tool.run({"* born": "exit 65"}, target="9")
-    assert other.status in {0, 5, 65}
+    ended = tool.run({"1 logged:1": "say 2 hello"})
+    assert ended.status == 0
+    assert ended.err.count("What attempt 1 prints cannot be written down") == 1
+    assert [event["attempt"] for event in tool.events("log-unwritten")] == [1]
+    ended = tool.run({"* born": "say 1 why", "* exporting": "exit 9"}, target="9", patience="1")
+    assert ended.status == 3
+    # No file is named that is not there.
+    (last,) = re.findall(r"The last lines of attempt (.*)", ended.err)
+    assert "not all is written" in last
+    assert ended.err.rstrip().endswith("why")
+
+
+def test_a_log_that_cannot_be_written_is_told_while_the_run_works(tool: Tool):
+    """Days before the end, when something can be done about it."""
+    (tool.home / "attempts").mkdir(parents=True)
+    (tool.home / "attempts" / "0001.log").symlink_to(tool.folder / "elsewhere")
+    with tool.begun({"1 logged:1": "hang"}) as supervisor:
+        until(lambda: tool.events("log-unwritten"))
+        supervisor.terminate()
+        assert supervisor.wait(60) == 75
 
 
 def test_a_log_is_kept_within_its_size_and_without_secrets(tool: Tool):

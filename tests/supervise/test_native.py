@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -16,9 +18,12 @@ from tests.support.sample_study import PEOPLE, SAMPLE
 from tests.support.sizes import only_at_full_size
 
 from perdure.cli.entry import execute
+from perdure.supervise import processes
 from perdure.supervise.answers import Existence, Ran
+from perdure.supervise.assembly import tag_of
 from perdure.supervise.command import Command
 from perdure.supervise.native import Native
+from perdure.supervise.stored import Process
 from perdure.testing import MisbehavingServer
 
 QUICK = ("--poll", "50ms", "--pause", "10ms", "--patience-time", "0")
@@ -108,6 +113,37 @@ def test_a_second_supervisor_of_a_study_is_refused_wherever_its_own_files_are(
             assert supervisor.wait(60) == 75
 
 
+def asked(home: Path, command: str) -> int:
+    """Give the process that a supervisor asks with this command; 0 while there is none."""
+    for pid in processes.tagged(f"{tag_of(home)}_ASKED"):
+        with contextlib.suppress(OSError):
+            if f"\0{command}\0".encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
+                return pid
+    return 0
+
+
+@pytest.mark.parametrize("command", ["verify", "export", "run"])
+def test_a_check_of_an_accepted_run_that_is_killed_is_made_again(
+    study: Path, tmp_path: Path, command: str
+):
+    """Neither the run nor its receipt is to blame: the one holds, and the other is not begun."""
+    out = tmp_path / "run"
+    words = ["supervise", str(study), "--out", str(out), *QUICK, "--", "--model", "baseline"]
+    assert execute(words) == 0
+    receipt = (out / "supervise" / "receipt.json").read_bytes()
+    supervisor = subprocess.Popen(
+        [sys.executable, "-m", "perdure.cli", *words], stderr=subprocess.PIPE, text=True
+    )
+    os.kill(until(lambda: asked(out / "supervise", command)), signal.SIGKILL)
+    _, errors = supervisor.communicate(timeout=60)
+    assert supervisor.returncode == 0, errors
+    assert "already done: the receipt holds" in errors
+    assert (out / "supervise" / "receipt.json").read_bytes() == receipt
+    history = (out / "supervise" / "history.jsonl").read_text()
+    assert "ended by signal 9" in history
+    assert history.count("attempt-began") == 1
+
+
 def test_an_invalid_study_is_not_tried_again(tmp_path: Path, capsys: Any):
     """The run's own code, after one attempt, and what the run said."""
     (tmp_path / "study.yaml").write_text("perdure: 1\nname: x\n")
@@ -176,6 +212,7 @@ class Answers:
         return Ran(status=0, out=json.dumps(found).encode())
 
 
+LIVING = Process(pid=4711)
 WORLD = {"world_id": "w1", "tick": 3, "horizon": 4, "digest": "d1"}
 VERIFIED = {"run_id": "r", "sound": True, "finished": True, "worlds": [WORLD], "findings": []}
 MANIFEST = {"run_id": "r", "finished": True, "worlds": [WORLD]}
@@ -221,7 +258,7 @@ def test_the_export_has_to_be_that_of_the_finished_record(
 def test_without_a_clean_end_nothing_is_verified(tmp_path: Path):
     """It would cost as much as the record is long, and could not be accepted."""
     subject, answers = native(tmp_path)
-    assert asyncio.run(subject.artifact(is_clean=False)).units.value is None
+    assert asyncio.run(subject.artifact(is_clean=False)).is_unlooked
     assert answers.asked == []
     assert asyncio.run(subject.existence())[0] is Existence.USABLE
 
@@ -273,10 +310,39 @@ def test_a_command_that_says_nothing_is_a_broken_predicate(tmp_path: Path):
 def test_a_call_in_flight_counts_while_the_run_lives(tmp_path: Path):
     """A status file that is renewed says that the run lives; one that says nothing, nothing."""
     subject, _ = native(tmp_path)
-    assert asyncio.run(subject.look()).progress.value is None
+    assert asyncio.run(subject.look(LIVING)).progress.value is None
     moment = {"ticks": 16, "ticks_closed": 1, "calls": 7, "in_flight": 2, "elapsed_s": 3.5}
+    moment["pid"] = LIVING.pid
     (tmp_path / "status.json").write_text(json.dumps(moment))
-    seen = asyncio.run(subject.look())
+    seen = asyncio.run(subject.look(LIVING))
     assert (seen.progress.value, seen.pulse, seen.busy) == (1, 8, True)
     (tmp_path / "status.json").write_text(json.dumps({**moment, "elapsed_s": 4.5}))
-    assert asyncio.run(subject.look()).beat != seen.beat
+    assert asyncio.run(subject.look(LIVING)).beat != seen.beat
+
+
+def test_what_an_earlier_attempt_said_of_itself_says_nothing_of_this_one(tmp_path: Path):
+    """A status file that a kill left: no progress, no heartbeat, and nothing in flight."""
+    subject, _ = native(tmp_path)
+    moment = {"ticks": 16, "ticks_closed": 1, "calls": 7, "in_flight": 2, "pid": LIVING.pid + 1}
+    (tmp_path / "status.json").write_text(json.dumps(moment))
+    for run in (LIVING, None):
+        seen = asyncio.run(subject.look(run))
+        assert (seen.progress.value, seen.pulse, seen.busy, seen.beat) == (None, None, False, "")
+
+
+@pytest.mark.parametrize("left", [0, 3])
+def test_a_healthy_resume_is_not_told_as_a_rewind(study: Path, tmp_path: Path, left: int):
+    """What a killed attempt said last lags behind its record; neither lies, and nobody is told."""
+    out = tmp_path / "run"
+    run = ["run", str(study), "--out", str(out), "--quiet", "--model", "baseline"]
+    assert execute([*run, "--only", "s1@1"]) == 0
+    said = json.loads((out / "status.json").read_text())
+    assert said["ticks_closed"] == 4
+    (out / "status.json").write_text(json.dumps({**said, "ticks_closed": left, "pid": 1}))
+    base = ["supervise", str(study), "--out", str(out), *QUICK, "--poll", "10ms"]
+    assert execute([*base, "--", "--model", "baseline"]) == 0
+    events = [
+        json.loads(line) for line in (out / "supervise" / "history.jsonl").read_text().splitlines()
+    ]
+    assert [event for event in events if event["event"] == "rewound"] == []
+    assert [event["units"] for event in events if event["event"] == "accepted"] == [16]

@@ -9,6 +9,7 @@ import pytest
 
 from perdure.base.clock import SystemClock
 from perdure.supervise import processes
+from perdure.supervise.attempts import Left
 from perdure.supervise.claim import Claim
 from perdure.supervise.command import Command
 from perdure.supervise.ends import End
@@ -83,13 +84,13 @@ def test_a_keeper_that_hangs_is_abandoned_and_nothing_is_left(tmp_path: Path):
 def test_what_cannot_be_started_says_so(tmp_path: Path):
     """As a shell would: 127 for what is not there, 126 for what is no program."""
 
-    async def live(*words: str) -> tuple[End | None, str]:
+    async def live(*words: str) -> Left:
         source = attempts(tmp_path)
         running = await source.begin(1, Command(words=words, text=words[0]), {})
         await ended(running)
         return await source.end_of(1)
 
-    assert asyncio.run(live("no-such-program-at-all")) == (
+    assert asyncio.run(live("no-such-program-at-all")) == Left(
         End(status=127),
         "no-such-program-at-all: there is no such command",
     )

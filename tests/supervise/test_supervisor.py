@@ -15,6 +15,7 @@ import pytest
 
 from perdure.supervise.acceptance import Artifact
 from perdure.supervise.answers import Answer, Existence, Ran
+from perdure.supervise.attempts import Left
 from perdure.supervise.book import Book
 from perdure.supervise.command import Command
 from perdure.supervise.ends import End
@@ -93,11 +94,11 @@ class Runner:
     def asked_again(self) -> Command | None:
         return None
 
-    async def look(self) -> Look:
+    async def look(self, run: Process | None) -> Look:
         return Look(progress=Answer(value=self.units))
 
     async def standing(self) -> Look:
-        return await self.look()
+        return await self.look(None)
 
     async def artifact(self, *, is_clean: bool) -> Artifact:
         return Artifact(units=Answer(value=self.units if is_clean else 0))
@@ -112,8 +113,11 @@ class Runner:
     async def found(self, number: int) -> Runner | None:
         return None
 
-    async def end_of(self, number: int) -> tuple[End | None, str]:
-        return None if self.is_mute else self._end, "the last line"
+    async def end_of(self, number: int) -> Left:
+        return Left(None if self.is_mute else self._end, "the last line")
+
+    def log_fault(self) -> str:
+        return ""
 
     def has_ended(self) -> bool:
         now_s = self.clock.now_s()

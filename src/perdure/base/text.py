@@ -16,6 +16,7 @@ _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
     "\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
+_WORD = re.compile(r"[a-z]+(?=[ ,;:.]|$)")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -33,6 +34,14 @@ def one_line(text: str, width_max: int = 120) -> str:
     """Make text safe to print on one line, cut to `width_max` characters with an ellipsis."""
     flat = " ".join(printable(text).split())
     return flat if len(flat) <= width_max else flat[: width_max - 1] + "…"
+
+
+def sentence(text: str) -> str:
+    """Write a text as a sentence: a capital letter first, unless that is a name's, and one end."""
+    text = text.strip()
+    if _WORD.match(text):
+        text = text[0].upper() + text[1:]
+    return text if text.endswith(("!", "?", "…")) else f"{text.rstrip('.')}."
 
 
 def a(noun: str) -> str:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perdure.base.text import one_line
+from perdure.base.text import one_line, sentence
 from perdure.cli.figures import count, duration, plural
 from perdure.cli.tables import paragraph
 from perdure.records.record import Record
@@ -59,7 +59,7 @@ def supervisor_parts(seen: Seen, folder: str) -> Iterator[Block]:
     found = seen.standing
     yield paragraph(f"{folder}: {state_text(seen)}", style="bold")
     if found.why:
-        yield paragraph(f"{one_line(found.why, _WORDS_MAX)}.")
+        yield paragraph(sentence(one_line(found.why, _WORDS_MAX)))
     yield paragraph(_where(found))
     if found.advanced_s is not None:
         yield paragraph(f"Last progress at {_when(found.advanced_s)}.")
@@ -68,14 +68,16 @@ def supervisor_parts(seen: Seen, folder: str) -> Iterator[Block]:
         f"{duration(found.patience_left_s)}."
     )
     if found.last_end:
-        yield paragraph(f"The last attempt ended so: {one_line(found.last_end, _WORDS_MAX)}.")
+        yield paragraph(
+            sentence(f"The last attempt ended so: {one_line(found.last_end, _WORDS_MAX)}")
+        )
     if found.next_s is not None and seen.at_work:
         yield paragraph(f"The next attempt begins at {_when(found.next_s)}.")
     for what in (found.drift, *found.faults.values()):
         if what:
             yield paragraph(f"Look: {one_line(what, _WORDS_MAX)}")
     for name, said in found.health.items():
-        yield paragraph(f"Health check {one_line(name, 40)}: {one_line(said)}.")
+        yield paragraph(sentence(f"Health check {one_line(name, 40)}: {one_line(said)}"))
     if found.free_bytes is not None and found.needed_bytes > found.free_bytes:
         yield paragraph(
             f"Look: the rest needs about {count(found.needed_bytes)} bytes, and "

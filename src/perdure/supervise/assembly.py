@@ -23,7 +23,7 @@ from perdure.supervise.history import History
 from perdure.supervise.lock import ATTEMPT_LOCK, become_the_one, is_taken
 from perdure.supervise.masking import masked, secrets_of
 from perdure.supervise.means import Means
-from perdure.supervise.notify import ServiceManager
+from perdure.supervise.notify import ServiceManager, for_others
 from perdure.supervise.predicates import ran
 from perdure.supervise.running import KeptAttempts, make_room
 from perdure.supervise.settings import Settings
@@ -95,11 +95,11 @@ async def _supervised(
             tell(f"{settings.folder}: there is no room for a note ({error.strerror or error}).")
 
     async def run(command: Command) -> Ran:
-        words = {**os.environ, "LC_ALL": "C.UTF-8", tag + _ASKED: "predicate"}
+        words = {**for_others(os.environ), "LC_ALL": "C.UTF-8", tag + _ASKED: "predicate"}
         return await ran(command, settings.predicate_s, words)
 
     async def hook(command: Command, facts: dict[str, str]) -> Ran:
-        words = {**os.environ, **facts, tag + _ASKED: "hook"}
+        words = {**for_others(os.environ), **facts, tag + _ASKED: "hook"}
         return await ran(command, settings.hook_s, words)
 
     def mask(text: str) -> str:

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from perdure.supervise.command import Command
 from perdure.supervise.ends import End
 from perdure.supervise.escalation import Step
 from perdure.supervise.stored import Process
+
+
+class Left(NamedTuple):
+    """What is known of an attempt that has ended.
+
+    Its end, None if it never began; its last output; why its log could not be written, if so.
+    """
+
+    end: End | None = None
+    tail: str = ""
+    log_fault: str = ""
 
 
 class Running(Protocol):
@@ -28,6 +39,10 @@ class Running(Protocol):
         """Say which process it is, if that is known."""
         ...
 
+    def log_fault(self) -> str:
+        """Say why its log cannot be written; empty if it can, as far as that is known."""
+        ...
+
 
 class Attempts(Protocol):
     """Where attempts come from."""
@@ -40,8 +55,8 @@ class Attempts(Protocol):
         """Find the attempt that an earlier supervisor began, if anything of it lives."""
         ...
 
-    async def end_of(self, number: int) -> tuple[End | None, str]:
-        """Say how an attempt ended, with its last output; None if it never began.
+    async def end_of(self, number: int) -> Left:
+        """Say how an attempt ended.
 
         Nothing that it started is left when this returns.
         """

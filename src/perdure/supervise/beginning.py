@@ -5,7 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 
 from perdure.base.errors import EXIT_MOVED, EXIT_STOPPED, EXIT_STORAGE
-from perdure.supervise.answers import Existence, last_words
+from perdure.base.text import sentence
+from perdure.supervise.answers import Answer, Existence, last_words
+from perdure.supervise.asking import Asking
 from perdure.supervise.attempts import Running
 from perdure.supervise.case import Case
 from perdure.supervise.ends import OUTCOME_NAME, Reason
@@ -16,7 +18,7 @@ from perdure.supervise.room import Room
 from perdure.supervise.settings import Event
 from perdure.supervise.stop_request import StopRequest
 from perdure.supervise.telling import Telling
-from perdure.supervise.verdict import EXIT_BROKEN, State, Verdict, stopped
+from perdure.supervise.verdict import EXIT_BROKEN, State, Verdict, broken, stopped
 
 
 class Beginning:
@@ -29,6 +31,7 @@ class Beginning:
         *,
         hours: Hours,
         stop: StopRequest,
+        asking: Asking,
         room: Room,
         telling: Telling,
     ) -> None:
@@ -36,6 +39,7 @@ class Beginning:
         self._case = case
         self._hours = hours
         self._stop = stop
+        self._asking = asking
         self._room = room
         self._telling = telling
 
@@ -101,15 +105,19 @@ class Beginning:
         means = self._means
         if means.settings.guard is None:
             return None
-        ran = await means.run(means.settings.guard)
-        if not ran.fault and ran.status == 0:
+        ran = await self._asking.ask("guard", means.settings.guard)
+        if self._stop.is_there():
+            return stopped()
+        if ran.fault:
+            return broken(guard=Answer(fault=ran.fault))
+        if ran.status == 0:
             return None
         text = means.mask(last_words(ran))
-        means.history.note("guard-refused", status=ran.status, fault=ran.fault, said=text)
+        means.history.note("guard-refused", status=ran.status, said=text)
         return Verdict(
             state=State.FAILED,
             code=ran.status or EXIT_MOVED,
-            why=f"--guard refuses to go on: {ran.fault or text or f'exit status {ran.status}'}",
+            why=f"--guard refuses to go on: {text or f'exit status {ran.status}'}",
         )
 
     async def _wait_for_room(self) -> Verdict | None:
@@ -121,7 +129,7 @@ class Beginning:
                 place, free = room.shortest
                 means.history.note("paused", why="disk", place=str(place), free=free)
                 telling.write(State.PAUSED, room.told)
-                means.tell(f"Paused: {room.told}.")
+                means.tell(sentence(f"Paused: {room.told}"))
                 await telling.call(Event.PAUSE, room.told)
             if self._stop.is_there():
                 return stopped()

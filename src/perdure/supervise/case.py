@@ -24,8 +24,9 @@ class Case:
     answers, `faults` what is wrong with a predicate, `health` how each check stands, and `window`
     the looks that the pace is taken from. `running` is the attempt that is watched, `signs` its
     signs of life; of it, or of the last one, `has_advanced` says whether it came further than ever
-    before, `wanted_memory` whether the system ended something for want of it meanwhile, and `tail`
-    what it printed last. Times with `wall` are for people.
+    before, `wanted_memory` whether the system ended something for want of it meanwhile, `tail` what
+    it printed last, and `log_fault` why its log could not be written. Times with `wall` are for
+    people.
     """
 
     signs: Signs
@@ -39,6 +40,7 @@ class Case:
     has_advanced: bool = False
     wanted_memory: bool = False
     tail: str = ""
+    log_fault: str = ""
     advanced_wall_s: float | None = None
     next_wall_s: float | None = None
     free_bytes: int | None = None

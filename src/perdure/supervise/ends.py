@@ -134,13 +134,13 @@ def code_of_end(end: End, kind: Kind) -> int:
 
 def told(end: End) -> str:
     """Say in words how an attempt ended."""
-    parts = [_manner(end)]
+    parts = [manner(end)]
     if end.oom:
         parts.append("the system ended a process for want of memory")
     if end.why is not Reason.NONE:
         parts.append(f"ended by the supervisor ({_WHY[end.why]})")
     if end.said is not None:
-        about = f": {end.said.reason}" if end.said.reason else ""
+        about = f": {end.said.reason.rstrip('. ')}" if end.said.reason else ""
         parts.append(f"it calls this {end.said.outcome}{about}")
     return "; ".join(parts)
 
@@ -157,7 +157,8 @@ _WHY = {
 }
 
 
-def _manner(end: End) -> str:
+def manner(end: End) -> str:
+    """Say by what an attempt ended."""
     if end.status is not None:
         return f"exit status {end.status}"
     if end.signal is None:

@@ -15,6 +15,7 @@ from perdure.base.text import one_line
 from perdure.supervise.acceptance import Artifact
 from perdure.supervise.answers import Answer, Existence, Ran, count_of, existence_of, is_missing
 from perdure.supervise.command import Command
+from perdure.supervise.stored import Process
 from perdure.supervise.subject import Look
 
 Runs = Callable[[Command], Awaitable[Ran]]
@@ -87,7 +88,7 @@ class General:
         """Give none: a runner that is known by its commands has no study to compare."""
         return None
 
-    async def look(self) -> Look:
+    async def look(self, run: Process | None) -> Look:  # noqa: ARG002 - predicates ask the store
         """Ask the predicates, all at once."""
         look, busy = await asyncio.gather(self.standing(), self._is_busy())
         return msgspec.structs.replace(look, busy=busy)
@@ -106,24 +107,37 @@ class General:
         asked = self._asked
         units = await self._count("artifact", asked.artifact, distinct=asked.distinct)
         problems: list[str] = []
+        unread: list[str] = []
         proof: dict[str, str] = {}
         broken = ""
         for path in asked.files:
-            fault, digest = await asyncio.to_thread(_looked_at, path)
+            try:
+                fault, digest = await asyncio.to_thread(_looked_at, path)
+            except OSError as error:
+                unread.append(f"{path} cannot be read ({error.strerror or error})")
+                continue
             problems.extend([fault] if fault else [])
             proof[f"sha256 of {path}"] = digest
         if asked.store_head is not None and asked.artifact_head is not None:
             heads = [await self._head(one) for one in (asked.store_head, asked.artifact_head)]
-            problems.extend(fault for _, fault, _ in heads if fault)
+            problems.extend(fault for _, fault, missing in heads if fault and missing)
+            unread.extend(fault for _, fault, missing in heads if fault and not missing)
             broken = next((fault for _, fault, missing in heads if fault and not missing), "")
             (store, *_), (left, *_) = heads
-            if store != left:
+            if not broken and store != left:
                 problems.append(
                     f"the artifact ends at {one_line(left, 60)!r}, the store at "
                     f"{one_line(store, 60)!r}"
                 )
-            proof["head"] = left
-        return Artifact(units=units, problems=tuple(problems), proof=proof, fault=broken)
+            if not broken:
+                proof["head"] = left
+        return Artifact(
+            units=units,
+            problems=tuple(problems),
+            unread=tuple(unread),
+            proof=proof,
+            fault=broken,
+        )
 
     async def _count(self, name: str, command: Command | None, *, distinct: bool = False) -> Answer:
         if command is None:
@@ -153,7 +167,12 @@ class General:
 
 
 def _looked_at(path: Path) -> tuple[str, str]:
-    """Say what is wrong with a file of an artifact, and give its hash."""
+    """Say what is wrong with a file of an artifact, and give its hash.
+
+    Raises:
+        OSError: it is there, and cannot be read.
+
+    """
     try:
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -162,8 +181,8 @@ def _looked_at(path: Path) -> tuple[str, str]:
                 digest.update(block)
             file.seek(max(size - _LAST_LINE_MAX, 0))
             end = file.read() if path.suffix in _LINES or path.suffix == ".json" else b""
-    except OSError as error:
-        return f"{path} cannot be read ({error.strerror or error})", ""
+    except (FileNotFoundError, NotADirectoryError):
+        return f"{path} is not there", ""
     return _torn(path, size, end), digest.hexdigest()
 
 

@@ -32,7 +32,6 @@ class Hours:
         now_s, slept_s = means.clock.now_s(), means.suspended_s()
         gone_s, asleep_s = now_s - self._ticked_s, slept_s - self._slept_s
         self._ticked_s, self._slept_s = now_s, slept_s
-        means.manager.beat(now_s)
         if asleep_s >= _SLEPT_S:
             means.history.note("machine-slept", seconds=round(asleep_s, 1))
             case.signs = liveness.again(case.signs, now_s)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import signal
 
+import msgspec
+
 from perdure.base.errors import EXIT_STOPPED
+from perdure.base.text import sentence
 from perdure.supervise import patience
 from perdure.supervise.acceptance import RECEIPT_FORMAT, Receipt, drift, objections
-from perdure.supervise.answers import Answer
+from perdure.supervise.answers import Answer, Existence
 from perdure.supervise.case import Case
 from perdure.supervise.ends import OUTCOME_NAME, End, Kind, Reason, Said, kind_of, told
 from perdure.supervise.looks import Looks
@@ -30,10 +33,11 @@ class Judgement:
         """Decide about the last attempt; None if an earlier supervisor died before it began."""
         means, case = self._means, self._case
         number = case.kept.attempt
-        seen, case.tail = await means.attempts.end_of(number)
+        seen, case.tail, log_fault = await means.attempts.end_of(number)
         if seen is None and never_seen:
             case.keep(judged=number)
             return None
+        self._telling.of_log(log_fault)
         # One of ours that never said a word has ended all the same.
         end = self._told_end(seen or End())
         kind = kind_of(end, means.settings.table)
@@ -42,13 +46,16 @@ class Judgement:
         await self._looks.artifact(end)
         self._take_drift(end)
         found = self._decided(end, kind)
+        if found.state is State.FAILED:
+            found = await self._with_what_is_there(found)
         if found.state is State.DONE:
             self._tell_of_silence()
             found = self._accept(number)
         case.keep(judged=number, last_end=end, stopping=Reason.NONE, climbed=0)
         self._telling.write(found.state, found.why)
         if found.state is State.WAITING:
-            means.tell(f"Attempt {number}: {told(end)}. {self._telling.where()} {found.why}.")
+            text = f"Attempt {number}: {told(end)}. {self._telling.where()} {sentence(found.why)}"
+            means.tell(text)
         return found
 
     def _told_end(self, seen: End) -> End:
@@ -94,6 +101,14 @@ class Judgement:
         if end.is_clean and holds_progress and found.state is not State.DONE:
             found = self._never_answered() or found
         return found
+
+    async def _with_what_is_there(self, found: Verdict) -> Verdict:
+        """Say of a run that nothing was begun of it, so that nobody looks for one."""
+        existence, _ = await self._means.subject.existence()
+        if existence is not Existence.ABSENT:
+            return found
+        why = f"{found.why}. There is no run: nothing but the supervisor's own files was made"
+        return msgspec.structs.replace(found, why=why)
 
     def _against(self, end: End) -> tuple[str, ...]:
         artifact, target = self._case.artifact, self._means.subject.target

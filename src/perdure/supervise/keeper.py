@@ -72,6 +72,7 @@ class Keeper:
         self._is_reaped = False
         self._selector = selectors.DefaultSelector()
         self._pipe = -1
+        self._has_told_of_log = False
 
     def keep(self) -> None:
         """Start the run, stay until nothing of it is left, and write down how it ended."""
@@ -185,6 +186,8 @@ class Keeper:
                     continue
                 if output:
                     self._log.feed(output)
+                    if self._log.fault and not self._has_told_of_log:
+                        self._write(None)
                 else:
                     self._selector.unregister(self._pipe)
 
@@ -223,7 +226,9 @@ class Keeper:
             run=run if end is None else None,
             end=end,
             tail=self._log.tail if end is not None else "",
+            log_fault=self._log.fault,
         )
+        self._has_told_of_log = bool(self._log.fault)
         with suppress(OSError):
             self._slot.write(told)
 

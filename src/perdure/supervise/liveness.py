@@ -38,6 +38,11 @@ def begun(now_s: float) -> Signs:
     return Signs(begun_s=now_s, advanced_s=now_s, beat_s=now_s)
 
 
+def appeared(signs: Signs, now_s: float) -> Signs:
+    """Take the first sign of life: the time without progress begins here, not with the start."""
+    return Signs(begun_s=signs.begun_s, advanced_s=now_s, beat_s=now_s, slowest_s=signs.slowest_s)
+
+
 def saw(
     signs: Signs, now_s: float, *, advanced: bool = False, beat: bool = False, busy: bool = False
 ) -> Signs:

@@ -28,6 +28,8 @@ def log_path(folder: Path, attempt: int) -> Path:
 class Log:
     """An attempt's log. It never fails: what cannot be written is dropped, and the tail is kept.
 
+    `fault` says why something could not be written, the first time; it is empty as long as all was.
+
     The first half of its size holds how the attempt began. What comes after is in two files that
     take turns, so that the latest quarter at least is there.
     """
@@ -41,7 +43,8 @@ class Log:
         self._quarter = max(size_max // 4, 1)
         self._open = b""
         self._tail: deque[bytes] = deque(maxlen=TAIL_LINES)
-        self._descriptor = _opened(path)
+        self.fault = ""
+        self._descriptor = self._opened(path)
 
     @property
     def tail(self) -> str:
@@ -73,7 +76,7 @@ class Log:
     def _take(self, text: bytes) -> None:
         text = masked(text, self._secrets)
         self._tail.extend(text.rstrip(b"\n").split(b"\n"))
-        with suppress(OSError):
+        try:
             while text:
                 if not self._left:
                     self._turn()
@@ -81,6 +84,8 @@ class Log:
                 self._left -= len(part)
                 if self._descriptor >= 0:
                     os.write(self._descriptor, part)
+        except OSError as error:
+            self._blame(self._path, error)
 
     def _turn(self) -> None:
         if self._descriptor >= 0:
@@ -89,7 +94,19 @@ class Log:
         with suppress(FileNotFoundError):
             self._end.replace(self._older)
         self._left = self._quarter
-        self._descriptor = _opened(self._end)
+        self._descriptor = self._opened(self._end)
+
+    def _opened(self, path: Path) -> int:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
+            return os.open(path, flags, 0o600)
+        except OSError as error:
+            self._blame(path, error)
+            return -1
+
+    def _blame(self, path: Path, error: OSError) -> None:
+        self.fault = self.fault or f"{path}: {error.strerror or error}"
 
 
 def forget_old(folder: Path, kept: int) -> None:
@@ -105,12 +122,3 @@ def forget_old(folder: Path, kept: int) -> None:
 
 def _number(path: Path) -> int:
     return int(path.name.partition(".")[0])
-
-
-def _opened(path: Path) -> int:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
-        return os.open(path, flags, 0o600)
-    except OSError:
-        return -1

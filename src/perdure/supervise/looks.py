@@ -49,10 +49,13 @@ class Looks:
     async def look_at(self, running: Running) -> None:
         """Look at a run that lives: how far it is, whether it gets on, whether it is of any use."""
         case = self._case
-        look = await self._means.subject.look()
+        look = await self._means.subject.look(running.run())
         now_s = self._means.clock.now_s()
         beat = self._heartbeat(look)
         has_beaten = bool(self._beat) and beat != self._beat
+        if beat and not self._beat:
+            # What it took to come so far is not what a step takes.
+            case.signs = liveness.appeared(case.signs, now_s)
         self._beat = beat or self._beat
         advanced = self.take(look)
         if look.pulse is not None:
@@ -81,12 +84,10 @@ class Looks:
 
     async def artifact(self, end: End) -> None:
         """Look at what an attempt left, until the predicates answer or are broken too often."""
+        self._errors.pop("artifact", None)
         found = await self._asked_for_artifact(end)
-        if found.fault:
-            # A head that cannot be read may be one that is just being written.
-            await self._hours.moment()
-            found = await self._asked_for_artifact(end)
-        while found.units.is_broken and self._may_ask_again("artifact"):
+        # What cannot be read may be just being written, and who looked at it was killed.
+        while found.uncertainty and self._may_ask_again("artifact"):
             await self._hours.moment()
             found = await self._asked_for_artifact(end)
         self._case.artifact = found
@@ -95,13 +96,16 @@ class Looks:
     def take(self, look: Look) -> bool:
         """Take what the predicates say; say whether it is more than ever before."""
         means, case = self._means, self._case
-        case.look = look
+        if not look.is_glance or look.progress.value is not None:
+            case.look = look
         self._take_answers(look)
         if look.progress.value is not None:
             now = pace.Seen(at_s=means.clock.now_s(), units=look.progress.value)
             case.window = pace.looked(case.window, now)
         before = case.kept.marks
-        is_rewound = patience.rewound(before, look.progress.value, means.subject.target)
+        is_rewound = not look.is_glance and patience.rewound(
+            before, look.progress.value, means.subject.target
+        )
         if is_rewound and not self._is_rewound:
             means.history.note("rewound", progress=look.progress.value, mark=before.progress)
             means.tell(
@@ -150,7 +154,7 @@ class Looks:
 
     async def _asked_for_artifact(self, end: End) -> Artifact:
         found = await self._means.subject.artifact(is_clean=end.is_clean)
-        self._take_answer("artifact", found.units)
+        self._take_answer("artifact", Answer(fault=found.uncertainty))
         return found
 
     def _raise(self, seen: Marks) -> bool:

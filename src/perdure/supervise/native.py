@@ -18,6 +18,7 @@ from perdure.supervise.acceptance import Artifact
 from perdure.supervise.answers import Answer, Existence, Ran
 from perdure.supervise.command import Command
 from perdure.supervise.general import Runs
+from perdure.supervise.stored import Process
 from perdure.supervise.subject import Look
 
 PROGRAM = (sys.executable, "-P", "-m", "perdure.cli")
@@ -147,30 +148,36 @@ class Native:
         """Give the command that compares a finished run with its study, and leaves it alone."""
         return self.command(resume=True)
 
-    async def look(self) -> Look:
-        """Read what the run last said of itself: cheap, and a second old at most."""
+    async def look(self, run: Process | None) -> Look:
+        """Read what the run last said of itself: cheap, and a second old at most.
+
+        What an earlier attempt said of itself is there until this one has begun to work: it says
+        nothing of this one, and less than the record where it was killed since.
+        """
         try:
             with (self._folder / _STATUS).open("rb") as file:
                 text = file.read(_STATUS_BYTES_MAX)
-            moment = msgspec.json.decode(text, type=Moment)
+            moment: Moment | None = msgspec.json.decode(text, type=Moment)
         except (OSError, msgspec.MsgspecError):
-            return Look()  # it has not said anything yet
+            moment = None
+        if moment is None or run is None or moment.pid != run.pid:
+            return Look(is_glance=True)  # it has not said anything yet
         self._target = moment.ticks
         return Look(
             progress=Answer(value=moment.ticks_closed),
             pulse=moment.ticks_closed + moment.calls,
             busy=moment.in_flight > 0,
             beat=f"{moment.pid}:{moment.elapsed_s}",
+            is_glance=True,
         )
 
     async def standing(self) -> Look:
         """Ask the record how far the run is."""
         if not (self._folder / REGISTRY).exists():
             return Look()
-        told, fault = await self._asked("status", _Told)
+        told, ran = await self._asked("status", _Told)
         if told is None:
-            broken = Answer(fault=fault)
-            return Look(progress=broken)
+            return Look(progress=Answer(fault=_no_answer("status", ran)))
         self._target = told.ticks
         kept = sum(part.count for part in told.outside.parts if part.kind == _KEPT)
         return Look(
@@ -181,11 +188,13 @@ class Native:
 
     async def artifact(self, *, is_clean: bool) -> Artifact:
         """Verify every world to its horizon, and export the run; only after a clean end."""
-        if not is_clean or not (self._folder / REGISTRY).exists():
+        if not is_clean:
+            return Artifact(is_unlooked=True)
+        if not (self._folder / REGISTRY).exists():
             return Artifact()
-        verified, fault = await self._asked("verify", _Verified)
+        verified, ran = await self._asked("verify", _Verified)
         if verified is None:
-            return Artifact(units=Answer(fault=fault))
+            return Artifact(units=Answer(fault=_no_answer("verify", ran)))
         self._target = sum(world.horizon for world in verified.worlds)
         units = Answer(value=sum(world.tick + 1 for world in verified.worlds))
         if not verified.sound:
@@ -196,18 +205,28 @@ class Native:
             )
         if not verified.finished:
             return Artifact(units=units, problems=("not every world is at its horizon",))
-        exported, fault = await self._asked("export", _Exported)
+        return await self._exported(verified, units)
+
+    async def _exported(self, verified: _Verified, units: Answer) -> Artifact:
+        exported, ran = await self._asked("export", _Exported)
+        if exported is None and ran.fault:
+            return Artifact(units=Answer(fault=_no_answer("export", ran)))
         if exported is None:
-            return Artifact(units=units, problems=(f"it cannot be exported: {fault}",))
+            return Artifact(units=units, unread=(f"it cannot be exported: {_why(ran)}",))
         return _held_against(verified, exported, units)
 
-    async def _asked(self, command: str, kind: type[Any]) -> tuple[Any, str]:
+    async def _asked(self, command: str, kind: type[Any]) -> tuple[Any, Ran]:
+        """Give what a command of ours said, None if it said nothing of the kind; and how it ran."""
         words = (command, str(self._folder), "--json")
         ran = await self._run(Command(words=(*PROGRAM, *words), text=" ".join(("perdure", *words))))
         try:
-            return msgspec.json.decode(ran.out, type=kind), ""
+            return msgspec.json.decode(b"" if ran.fault else ran.out, type=kind), ran
         except msgspec.MsgspecError:
-            return None, f"`perdure {command}` gave no answer: {_why(ran)}"
+            return None, ran
+
+
+def _no_answer(command: str, ran: Ran) -> str:
+    return f"`perdure {command}` gave no answer: {_why(ran)}"
 
 
 def _why(ran: Ran) -> str:
@@ -221,6 +240,7 @@ def _held_against(verified: _Verified, exported: _Exported, units: Answer) -> Ar
     """Hold an export against the record that it is of."""
     manifest = exported.manifest
     ends = {world.world_id: (world.tick, world.digest) for world in manifest.worlds}
+    unread: tuple[str, ...] = ()
     problems = [
         f"the export of world {world.world_id} is not that of its record"
         for world in verified.worlds
@@ -234,5 +254,5 @@ def _held_against(verified: _Verified, exported: _Exported, units: Answer) -> Ar
         text = (Path(exported.folder) / "manifest.json").read_bytes()
         proof["sha256 of the manifest"] = hashlib.sha256(text).hexdigest()
     except OSError as error:
-        problems.append(f"the export's manifest cannot be read ({error.strerror or error})")
-    return Artifact(units=units, problems=tuple(problems), proof=proof)
+        unread = (f"the export's manifest cannot be read ({error.strerror or error})",)
+    return Artifact(units=units, problems=tuple(problems), unread=unread, proof=proof)

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+
+from perdure.base.clock import Clock
+
+# What a service manager gives to the supervisor alone. Whatever is started is no service of its.
+_FOR_US_ALONE = frozenset({"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"})
+# Beats to a watchdog's time: one that comes late, or gets lost, ends nothing.
+_BEATS = 3
 
 
 class ServiceManager:
@@ -15,7 +23,6 @@ class ServiceManager:
         address = environment.get("NOTIFY_SOCKET", "")
         self._address = "\0" + address[1:] if address.startswith("@") else address
         self._watchdog_s = _watchdog_s(environment)
-        self._said_s = -1.0
 
     def say(self, *lines: str) -> None:
         """Send some assignments, such as `READY=1`."""
@@ -24,11 +31,30 @@ class ServiceManager:
         with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as line:
             line.sendto("\n".join(lines).encode(), self._address)
 
-    def beat(self, now_s: float) -> None:
-        """Say that this process lives, as often as was asked for."""
-        if self._watchdog_s and (self._said_s < 0 or now_s - self._said_s >= self._watchdog_s / 3):
-            self._said_s = now_s
+    @asynccontextmanager
+    async def told_of_life(self, clock: Clock) -> AsyncIterator[None]:
+        """Say within, as often as was asked for, that this process lives.
+
+        It is said beside whatever is waited for, so a check that takes its time is no hang; all
+        that a supervisor waits for has a deadline of its own.
+        """
+        beating = asyncio.create_task(self._beat(clock))
+        try:
+            yield
+        finally:
+            beating.cancel()
+            with suppress(asyncio.CancelledError):
+                await beating
+
+    async def _beat(self, clock: Clock) -> None:
+        while self._watchdog_s:
             self.say("WATCHDOG=1")
+            await clock.sleep(self._watchdog_s / _BEATS)
+
+
+def for_others(environment: Mapping[str, str]) -> dict[str, str]:
+    """Give the variables for what is started: all but those that a service manager gave to us."""
+    return {name: value for name, value in environment.items() if name not in _FOR_US_ALONE}
 
 
 def _watchdog_s(environment: Mapping[str, str]) -> float:

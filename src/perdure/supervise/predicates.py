@@ -13,9 +13,25 @@ from contextlib import suppress
 
 from perdure.supervise.answers import Ran
 from perdure.supervise.command import Command
-from perdure.supervise.ends import CANNOT_EXECUTE, NOT_FOUND
+from perdure.supervise.ends import CANNOT_EXECUTE, NOT_FOUND, SHELL_SIGNAL
 
 OUTPUT_MAX = 64 * 10**6
+
+_KILLED_S = 10.0
+# What a shell ends with when a part of the command was ended. (A pipe that nobody reads to its end
+# is no fault of who writes into it.)
+_CUT_SHORT = {
+    SHELL_SIGNAL + number: number
+    for number in (
+        signal.SIGKILL,
+        signal.SIGTERM,
+        signal.SIGINT,
+        signal.SIGHUP,
+        signal.SIGSEGV,
+        signal.SIGBUS,
+        signal.SIGABRT,
+    )
+}
 
 
 async def ran(
@@ -48,7 +64,10 @@ async def ran(
         return Ran(fault=f"It printed more than {OUTPUT_MAX // 10**6} MB.")
     if status < 0:
         return Ran(out=out, err=err, fault=f"It was ended by signal {-status}.")
-    return Ran(status=status, out=out, err=err)
+    fault = (
+        f"A part of it was ended by signal {_CUT_SHORT[status]}." if status in _CUT_SHORT else ""
+    )
+    return Ran(status=status, out=out, err=err, fault=fault)
 
 
 async def _read(stream: asyncio.StreamReader | None) -> bytes:
@@ -66,9 +85,10 @@ async def _read(stream: asyncio.StreamReader | None) -> bytes:
 async def _end(process: asyncio.subprocess.Process) -> None:
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    # Killed, it is gone in moments: not even a cancellation leaves it behind.
-    with suppress(asyncio.CancelledError):
-        await asyncio.shield(process.wait())
+    # Killed, it is gone in moments, and not even a cancellation leaves it behind; unless the system
+    # itself hangs, which nobody has to wait for.
+    with suppress(asyncio.CancelledError, TimeoutError):
+        await asyncio.wait_for(asyncio.shield(process.wait()), _KILLED_S)
     transport = getattr(process, "_transport", None)
     if transport is not None:
         transport.close()

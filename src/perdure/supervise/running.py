@@ -15,6 +15,7 @@ import msgspec
 from perdure.base.clock import Clock
 from perdure.base.errors import HeldError, StorageError
 from perdure.supervise import processes
+from perdure.supervise.attempts import Left
 from perdure.supervise.claim import Claim
 from perdure.supervise.command import Command
 from perdure.supervise.ends import End
@@ -22,6 +23,7 @@ from perdure.supervise.escalation import Step
 from perdure.supervise.keeper import ATTEMPT_NAME, PASSED_ON, Setup
 from perdure.supervise.lock import ATTEMPT_LOCK, is_taken, take
 from perdure.supervise.logs import log_path
+from perdure.supervise.notify import for_others
 from perdure.supervise.slot import Slot, read
 from perdure.supervise.stored import Attempt, Process
 
@@ -68,8 +70,17 @@ class Kept:
 
     def run(self) -> Process | None:
         """Say which process it is."""
+        told = self._told()
+        return told.run if told is not None else None
+
+    def log_fault(self) -> str:
+        """Say why its log cannot be written; empty if it can, as far as that is known."""
+        told = self._told()
+        return told.log_fault if told is not None else ""
+
+    def _told(self) -> Attempt | None:
         told = read(self._folder / ATTEMPT_NAME, Attempt)
-        return told.run if told is not None and told.number == self.number else None
+        return told if told is not None and told.number == self.number else None
 
     def _send(self, number: int) -> None:
         with suppress(ProcessLookupError, PermissionError):
@@ -119,9 +130,9 @@ class KeptAttempts:
             setup = Setup(
                 number=number,
                 words=command.words,
-                environment={**os.environ, **facts},
+                environment={**for_others(os.environ), **facts},
                 folder=str(self._folder.resolve()),
-                log=str(log_path(self._folder, number).resolve()),
+                log=str(log_path(self._folder.resolve(), number)),
                 log_bytes=self._log_bytes,
                 secrets=self._secrets,
                 tag=self._tag,
@@ -157,7 +168,7 @@ class KeptAttempts:
                 return None
             await self._clock.sleep(_LOOK_S)
 
-    async def end_of(self, number: int) -> tuple[End | None, str]:
+    async def end_of(self, number: int) -> Left:
         """Say how an attempt ended.
 
         Raises:
@@ -169,8 +180,8 @@ class KeptAttempts:
         os.close(await self._lock())
         told = read(self._folder / ATTEMPT_NAME, Attempt)
         if told is None or told.number != number:
-            return None, ""
-        return told.end or End(), told.tail
+            return Left()
+        return Left(told.end or End(), told.tail, told.log_fault)
 
     async def _lock(self) -> int:
         lock = await self._alone()
@@ -237,7 +248,7 @@ def _popen(path: str, held: tuple[int, ...]) -> subprocess.Popen[bytes]:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         pass_fds=held,
-        env={**os.environ, "PYTHONPATH": path},
+        env={**for_others(os.environ), "PYTHONPATH": path},
         start_new_session=True,
     )
 

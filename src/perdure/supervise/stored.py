@@ -48,13 +48,17 @@ class Kept(Record):
 
 
 class Attempt(Record):
-    """An attempt as its keeper tells it: who it is, then its end. `tail` is its last output."""
+    """An attempt as its keeper tells it: who it is, then its end.
+
+    `tail` is its last output, `log_fault` why its log could not be written, if it could not.
+    """
 
     number: int
     keeper: Process
     run: Process | None = None
     end: End | None = None
     tail: str = ""
+    log_fault: str = ""
 
 
 class Standing(Record):

@@ -8,6 +8,7 @@ from perdure.records.record import Record
 from perdure.supervise.acceptance import Artifact
 from perdure.supervise.answers import Answer, Existence
 from perdure.supervise.command import Command
+from perdure.supervise.stored import Process
 
 
 class Look(Record):
@@ -16,6 +17,8 @@ class Look(Record):
     `progress` counts its units and `steps` something finer; both are held against the most that was
     ever seen. `pulse` only says, within one attempt, that something goes on. `busy` says that it
     waits for something that has a limit of its own. `beat` is any text that changes as it lives.
+    `is_glance` says that it is what the run said of itself, and not what its record holds: it may
+    lag behind, and a run that has just begun has said nothing.
     """
 
     progress: Answer = Answer()
@@ -23,6 +26,7 @@ class Look(Record):
     pulse: int | None = None
     busy: bool = False
     beat: str = ""
+    is_glance: bool = False
 
 
 class Subject(Protocol):
@@ -59,8 +63,8 @@ class Subject(Protocol):
         """
         ...
 
-    async def look(self) -> Look:
-        """Look at it while it lives."""
+    async def look(self, run: Process | None) -> Look:
+        """Look at it while it lives, as this process; None if that is not known."""
         ...
 
     async def standing(self) -> Look:

@@ -7,7 +7,9 @@ parts that are named here, it is done, and written down before anything else is.
 from __future__ import annotations
 
 from perdure.base.chance import Stream
+from perdure.base.text import sentence
 from perdure.supervise import backoff, liveness
+from perdure.supervise.asking import Asking
 from perdure.supervise.beforehand import Beforehand
 from perdure.supervise.beginning import Beginning
 from perdure.supervise.case import Case
@@ -42,13 +44,16 @@ class Supervisor:
         hours, room, telling = Hours(means, case), Room(means, case), Telling(means, case)
         stop = StopRequest(means.book)
         looks = Looks(means, case, hours, stop)
+        asking = Asking(means, hours, stop)
         self._means = means
         self._case = case
         self._hours = hours
         self._stop = stop
         self._telling = telling
-        self._beforehand = Beforehand(means, case, looks)
-        self._beginning = Beginning(means, case, hours=hours, stop=stop, room=room, telling=telling)
+        self._beforehand = Beforehand(means, case, looks=looks, stop=stop, asking=asking)
+        self._beginning = Beginning(
+            means, case, hours=hours, stop=stop, asking=asking, room=room, telling=telling
+        )
         self._watch = Watch(
             means, case, hours=hours, stop=stop, room=room, looks=looks, telling=telling
         )
@@ -61,6 +66,10 @@ class Supervisor:
 
     async def supervise(self) -> Verdict:
         """Do all of it; give what came of it."""
+        async with self._means.manager.told_of_life(self._means.clock):
+            return await self._supervised()
+
+    async def _supervised(self) -> Verdict:
         means, case = self._means, self._case
         case.kept, is_whole = means.book.kept()
         means.subject.counted = set(case.kept.counted)
@@ -128,7 +137,8 @@ class Supervisor:
         if found.state in _HOOKS:
             await telling.call(_HOOKS[found.state], found.why)
         await telling.has_called()
-        means.tell(f"{found.state.capitalize()}: {found.why}. {telling.where()}")
+        means.tell(f"{sentence(f'{found.state}: {found.why}')} {telling.where()}")
         if found.state not in {State.DONE, State.STOPPED, State.PAUSED} and case.kept.attempt:
             log = log_path(means.settings.folder, case.kept.attempt)
-            means.tell(f"The last lines of attempt {case.kept.attempt} ({log}):\n{case.tail}")
+            kept = f"not all is written: {case.log_fault}" if case.log_fault else str(log)
+            means.tell(f"The last lines of attempt {case.kept.attempt} ({kept}):\n{case.tail}")

@@ -52,6 +52,17 @@ class Telling:
         at = "Nothing yet" if progress is None else f"Progress {progress}"
         return f"{at} of {'an unknown target' if target is None else target}."
 
+    def of_log(self, fault: str) -> None:
+        """Tell of a log that cannot be written, once for each attempt."""
+        means, case = self._means, self._case
+        if fault and fault != case.log_fault:
+            means.history.note("log-unwritten", attempt=case.kept.attempt, fault=fault)
+            means.tell(
+                f"What attempt {case.kept.attempt} prints cannot be written down ({fault}). "
+                "It goes on; only its last lines are kept."
+            )
+        case.log_fault = fault
+
     async def call(self, event: Event, why: str) -> None:
         """Call the hook of an event, if there is one, and wait for it."""
         means, case = self._means, self._case

@@ -7,7 +7,7 @@ from enum import StrEnum
 from perdure.base.errors import EXIT_DONE, EXIT_STOPPED
 from perdure.records.record import Record
 from perdure.supervise.answers import Answer
-from perdure.supervise.ends import End, Kind, Reason, code_of_end
+from perdure.supervise.ends import End, Kind, Reason, code_of_end, told
 
 EXIT_GAVE_UP = 3
 EXIT_BROKEN = 4
@@ -113,5 +113,5 @@ def _permanent(end: End, kind: Kind, against: str) -> Verdict:
     return Verdict(
         state=State.FAILED,
         code=code_of_end(end, kind),
-        why="trying again would change nothing",
+        why=f"{told(end)}; trying again would change nothing",
     )

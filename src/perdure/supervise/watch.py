@@ -47,7 +47,7 @@ class Watch:
         """Stay with an attempt until nothing of it is left."""
         case, clock, settings = self._case, self._means.clock, self._means.settings
         self._looks.begin()
-        case.running = running
+        case.running, case.log_fault = running, ""
         looked_s = clock.now_s()
         why, climb = case.kept.stopping, Climb(taken=case.kept.climbed, at_s=looked_s)
         looking: asyncio.Task[None] | None = None
@@ -61,6 +61,7 @@ class Watch:
                 if looking is not None and looking.done():
                     looking.result()
                     looking = None
+                    self._telling.of_log(running.log_fault())
                 why, climb = self._press(running, why, climb)
                 await self._hours.sleep(settings.look_s, spends=not self._looks.is_blind())
                 case.keep(

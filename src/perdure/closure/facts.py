@@ -35,16 +35,6 @@ class Unknown(Record):
     names: tuple[str, ...] = ()
     prefixes: tuple[str, ...] = ()
 
-    def reaches(self, name: str) -> bool:
-        """Say whether it may import a module, or a package around what it imports."""
-        return (
-            name in self.names
-            or any(target.startswith(f"{name}.") for target in self.names)
-            or any(
-                name.startswith(prefix) or prefix.startswith(f"{name}.") for prefix in self.prefixes
-            )
-        )
-
 
 class Mention(Record):
     """A string that could be the name of a module, wherever it is used."""

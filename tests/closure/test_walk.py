@@ -285,6 +285,24 @@ def test_a_star_of_unknown_extent_reaches_its_package(walked):
     assert [verdict.standing.value for verdict in verdicts] == ["unknown", "safe"]
 
 
+def test_what_is_only_doubtful_may_change_a_constant_too(walked):
+    """A module that nobody can say is loaded changes what is imported, or imports by a constant."""
+    files = {
+        "start.py": "import core\ndef go(x):\n    __import__(f'plugins.{x}')",
+        "core.py": "def load():\n    __import__(N)\nN = 'target'",
+        "target.py": "",
+        "plugins/one.py": "",
+        "far.py": "",
+    }
+    assert check(walked(files), ["far"])[0].standing is Standing.SAFE
+    changing = files | {"plugins/one.py": "import core\ncore.N = input()"}
+    assert check(walked(changing), ["far"])[0].standing is Standing.UNKNOWN
+    changed = files | {"plugins/one.py": "NAME = 'target'\ndef go():\n    __import__(NAME)"}
+    assert check(walked(changed), ["far"])[0].standing is Standing.SAFE
+    changed["plugins/two.py"] = "from plugins import one\none.NAME = input()"
+    assert check(walked(changed), ["far"])[0].standing is Standing.UNKNOWN
+
+
 @pytest.mark.parametrize("begins", ["alink.", "pack.z.", "pack.inn", "pack.inner.", "pack.inner.m"])
 def test_a_doubt_about_one_name_of_a_file_is_one_about_the_file(begins, walked, tmp_path):
     """A folder that has two names is looked at under the one that is computed, whichever it is."""

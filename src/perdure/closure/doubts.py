@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
+from perdure.closure.changes import changes
 from perdure.closure.facts import Unknown
 from perdure.closure.installed import is_standard
 from perdure.closure.places import Module, identity
@@ -38,7 +39,7 @@ class Doubts:
     def _spread(self, doubts: Iterable[Unknown]) -> None:
         """Follow every unknown import to all that it may reach, by file."""
         self._because = {}
-        seen: set[str] = set()
+        seen: dict[str, Module] = {}
         spread: set[str] = set()
         waiting: deque[tuple[Module, Unknown]] = deque()
         for unknown in doubts:
@@ -48,7 +49,7 @@ class Doubts:
             # Relative imports in a file that has two names lead to two places.
             if module.name in seen:
                 continue
-            seen.add(module.name)
+            seen[module.name] = module
             self._because.setdefault(identity(module), unknown)
             targets, further = self._next(module)
             waiting.extend((target, unknown) for target in targets)
@@ -57,6 +58,19 @@ class Doubts:
                     self._anything = (more,)
                     return
                 waiting.extend((target, unknown) for target in self._reach(more, spread))
+        if seen:
+            self._anything = tuple(self._changed(seen))
+
+    def _changed(self, doubtful: Mapping[str, Module]) -> Iterator[Unknown]:
+        """Find the constants that something doubtful imports by, or may change."""
+        program, library = self._walked.program, self._walked.library
+        modules = {**self._walked.closure.modules, **doubtful}
+        relied = {
+            name: library.facts(module).relied
+            for name, module in modules.items()
+            if not program.is_answered(name)
+        }
+        return changes(relied, modules.values(), library)
 
     def _reach(self, unknown: Unknown, spread: set[str]) -> Iterator[Module]:
         """Find what an unknown import may execute. `spread` are the prefixes already followed.

@@ -36,6 +36,18 @@ class Unknown(Record):
     prefixes: tuple[str, ...] = ()
 
 
+class Relied(Record):
+    """A constant that an import was read from: a name of the module `home`, or of any for "".
+
+    `in_place` says that it is a collection, which can also change without being bound again.
+    """
+
+    line: int
+    home: str
+    name: str
+    in_place: bool = False
+
+
 class Mention(Record):
     """A string that could be the name of a module, wherever it is used."""
 
@@ -47,7 +59,8 @@ class Facts(Record):
     """All that a module's source says.
 
     `exports` is its `__all__`, None if it has none; `exports_open` if it cannot be told. `groups`
-    are entry-point groups that are looked up, with their lines.
+    are entry-point groups that are looked up, with their lines. `relied` are the constants that all
+    this was read from, `exports_relied` those of its `__all__`.
     """
 
     imports: tuple[Import, ...] = ()
@@ -56,3 +69,5 @@ class Facts(Record):
     groups: tuple[tuple[str, int], ...] = ()
     exports: tuple[str, ...] | None = None
     exports_open: bool = False
+    relied: tuple[Relied, ...] = ()
+    exports_relied: tuple[Relied, ...] = ()

@@ -285,6 +285,69 @@ def test_a_star_of_unknown_extent_reaches_its_package(walked):
     assert [verdict.standing.value for verdict in verdicts] == ["unknown", "safe"]
 
 
+def test_what_is_only_doubtful_may_change_a_constant_too(walked):
+    """A module that nobody can say is loaded changes what is imported, or imports by a constant."""
+    files = {
+        "start.py": "import core\ndef go(x):\n    __import__(f'plugins.{x}')",
+        "core.py": "def load():\n    __import__(N)\nN = 'target'",
+        "target.py": "",
+        "plugins/one.py": "",
+        "far.py": "",
+    }
+    assert check(walked(files), ["far"])[0].standing is Standing.SAFE
+    changing = files | {"plugins/one.py": "import core\ncore.N = input()"}
+    assert check(walked(changing), ["far"])[0].standing is Standing.UNKNOWN
+    changed = files | {"plugins/one.py": "NAME = 'target'\ndef go():\n    __import__(NAME)"}
+    assert check(walked(changed), ["far"])[0].standing is Standing.SAFE
+    changed["plugins/two.py"] = "from plugins import one\none.NAME = input()"
+    assert check(walked(changed), ["far"])[0].standing is Standing.UNKNOWN
+
+
+@pytest.mark.parametrize("begins", ["alink.", "pack.z.", "pack.inn", "pack.inner.", "pack.inner.m"])
+def test_a_doubt_about_one_name_of_a_file_is_one_about_the_file(begins, walked, tmp_path):
+    """A folder that has two names is looked at under the one that is computed, whichever it is."""
+    files = {
+        "start.py": f"import target\ndef go(x):\n    __import__(f'{begins}{{x}}')",
+        "target.py": "",
+        "pack/inner/m.py": "import behind",
+        "behind.py": "",
+        "far.py": "",
+    }
+    (tmp_path / "src/pack/inner").mkdir(parents=True)
+    for link in ("src/alink", "src/pack/z"):
+        (tmp_path / link).symlink_to(tmp_path / "src/pack/inner", target_is_directory=True)
+    found = walked(files)
+    asked = ("pack.inner.m", "alink.m", "pack.z", "pack", "src/pack/inner/m.py", "behind")
+    assert {verdict.standing for verdict in check(found, asked)} == {Standing.UNKNOWN}
+    assert check(found, ["far"])[0].standing is Standing.SAFE
+
+
+def test_the_answers_about_a_package_and_what_is_in_it_agree(walked):
+    """A package is never safer than a module in it, and a module than the package around it."""
+    files = {
+        "start.py": "import target\nNAME = 'oth.b'\nfrom more import x",
+        "target.py": "",
+        "oth/__init__.py": "",
+        "oth/b.py": "",
+        "oth/in/deep.py": "",
+        "more/__init__.py": "",
+        "more/x.py": "",
+        "more/y.py": "",
+        "rest/z.py": "",
+    }
+    found = walked(files)
+    order = [Standing.SAFE, Standing.UNKNOWN, Standing.FROZEN]
+    for package, modules in {
+        "oth": ("oth.b", "oth.in", "oth.in.deep", "src/oth/b.py", "src/oth/__init__.py"),
+        "oth.in": ("oth.in.deep",),
+        "src/oth": ("oth.b", "oth.in.deep"),
+        "more": ("more.x", "more.y"),
+        "rest": ("rest.z",),
+    }.items():
+        whole, *parts = check(found, [package, *modules])
+        assert order.index(whole.standing) == max(order.index(part.standing) for part in parts)
+
+
 def test_links_in_a_circle_end(walked, tmp_path):
     """A folder that links to its own parent is looked at once, and its files are the same files."""
     found = walked({"start.py": "import target", "target.py": "", "pack/__init__.py": ""})

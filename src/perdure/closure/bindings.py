@@ -24,16 +24,21 @@ _NAMING = (
     | ast.MatchAs
     | ast.MatchStar
 )
+_SCOPES = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
 
 
 @dataclass(frozen=True)
 class Binding:
-    """One place that binds a name: to a value, to each item of a value, or to an import."""
+    """One place that binds a name: to a value, to each item of a value, or to an import.
+
+    `node` is the statement that does.
+    """
 
     how: Literal["value", "item", "import", "other"]
     value: ast.expr | None = None
     module: str = ""
     attribute: str = ""
+    node: ast.AST | None = None
 
     @property
     def dotted(self) -> str:
@@ -65,15 +70,30 @@ class Bindings:
         """Give the full names of what a name is imported as."""
         return {b.dotted for b in self.by_name.get(name, ()) if b.how == "import"}
 
+    def is_local(self, binding: Binding) -> bool:
+        """Say whether a binding is within a function or a class, and so out of others' reach."""
+        around = binding.node
+        if isinstance(around, ast.comprehension):
+            return True
+        while around is not None:
+            if isinstance(around, _SCOPES):
+                return True
+            around = self.parents().get(id(around))
+        return False
+
     def only_read(self, name: str) -> bool:
         """Say whether a module only ever reads from the collection that a name is bound to."""
-        parents = self.parents()
         uses = [node for node in ast.walk(self.tree) if isinstance(node, ast.Name)]
         return all(
-            _is_read(node, parents.get(id(node)), parents)
+            self.is_read(node)
             for node in uses
             if node.id == name and isinstance(node.ctx, ast.Load)
         )
+
+    def is_read(self, node: ast.expr) -> bool:
+        """Say whether an expression that gives a collection is only read from where it stands."""
+        parents = self.parents()
+        return _is_read(node, parents.get(id(node)), parents)
 
     def parents(self) -> dict[int, ast.AST]:
         """Map each node of the tree to the one around it."""
@@ -111,7 +131,7 @@ def _with_value(node: ast.AST) -> Iterator[tuple[str, Binding, ast.expr]]:
         pairs = [(node.target, node.iter, "item")]
     for target, value, how in pairs:
         if isinstance(target, ast.Name):
-            yield target.id, Binding(how, value), target
+            yield target.id, Binding(how, value, node=node), target
 
 
 def _bound(node: ast.AST, told: set[int], package: str) -> Iterator[tuple[str, Binding]]:
@@ -137,14 +157,15 @@ def _imported(node: ast.Import | ast.ImportFrom, package: str) -> Iterator[tuple
     for alias in node.names:
         if isinstance(node, ast.Import):
             top = alias.name.partition(".")[0]
-            yield alias.asname or top, Binding("import", module=alias.name if alias.asname else top)
+            module = alias.name if alias.asname else top
+            yield alias.asname or top, Binding("import", module=module, node=node)
         else:
             module = absolute(node.module or "", node.level, package) or ""
             bound = alias.asname or alias.name
-            yield bound, Binding("import", module=module, attribute=alias.name)
+            yield bound, Binding("import", module=module, attribute=alias.name, node=node)
 
 
-def _is_read(node: ast.Name, parent: ast.AST | None, parents: dict[int, ast.AST]) -> bool:
+def _is_read(node: ast.expr, parent: ast.AST | None, parents: dict[int, ast.AST]) -> bool:
     if isinstance(parent, ast.Subscript):
         return parent.value is node and isinstance(parent.ctx, ast.Load)
     if isinstance(parent, ast.For | ast.AsyncFor | ast.comprehension):

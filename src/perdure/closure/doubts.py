@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
+from perdure.closure.changes import changes
 from perdure.closure.facts import Unknown
 from perdure.closure.installed import is_standard
 from perdure.closure.places import Module, identity
@@ -23,35 +24,72 @@ class Doubts:
 
     def about(self, modules: Iterable[Module]) -> tuple[Unknown, ...]:
         """Give the unknown imports that may reach one of these modules; none if none can."""
+        if not self._anything and self._because is None:
+            self._spread([*self._walked.closure.unknown, *_hiding(self._walked)])
         if self._anything:
             return self._anything
-        if self._because is None:
-            unknown = [*self._walked.closure.unknown, *_hiding(self._walked)]
-            self._because = self._spread(unknown)
+        because = self._because or {}
         found = {
-            id(self._because[identity(module)]): self._because[identity(module)]
+            id(because[identity(module)]): because[identity(module)]
             for module in modules
-            if identity(module) in self._because
+            if identity(module) in because
         }
         return tuple(found.values())
 
-    def _spread(self, doubts: Iterable[Unknown]) -> dict[str, Unknown]:
+    def _spread(self, doubts: Iterable[Unknown]) -> None:
         """Follow every unknown import to all that it may reach, by file."""
-        because: dict[str, Unknown] = {}
+        self._because = {}
+        seen: dict[str, Module] = {}
+        spread: set[str] = set()
         waiting: deque[tuple[Module, Unknown]] = deque()
-        everything = list(self._walked.places.below(""))
         for unknown in doubts:
-            waiting.extend((m, unknown) for m in everything if unknown.reaches(m.name))
+            waiting.extend((module, unknown) for module in self._reach(unknown, spread))
         while waiting:
             module, unknown = waiting.popleft()
-            if identity(module) in because:
+            # Relative imports in a file that has two names lead to two places.
+            if module.name in seen:
                 continue
-            because[identity(module)] = unknown
+            seen[module.name] = module
+            self._because.setdefault(identity(module), unknown)
             targets, further = self._next(module)
             waiting.extend((target, unknown) for target in targets)
             for more in further:
-                waiting.extend((m, unknown) for m in everything if more.reaches(m.name))
-        return because
+                if "" in more.prefixes:
+                    self._anything = (more,)
+                    return
+                waiting.extend((target, unknown) for target in self._reach(more, spread))
+        if seen:
+            self._anything = tuple(self._changed(seen))
+
+    def _changed(self, doubtful: Mapping[str, Module]) -> Iterator[Unknown]:
+        """Find the constants that something doubtful imports by, or may change."""
+        program, library = self._walked.program, self._walked.library
+        modules = {**self._walked.closure.modules, **doubtful}
+        relied = {
+            name: library.facts(module).relied
+            for name, module in modules.items()
+            if not program.is_answered(name)
+        }
+        return changes(relied, modules.values(), library)
+
+    def _reach(self, unknown: Unknown, spread: set[str]) -> Iterator[Module]:
+        """Find what an unknown import may execute. `spread` are the prefixes already followed.
+
+        Each name is looked up as Python would: a file that two folders lead to has two names, and
+        either may be meant.
+        """
+        places = self._walked.places
+        names = list(unknown.names)
+        for prefix in unknown.prefixes:
+            # As in `module:Class`: what is computed is within the module.
+            module, mark, _ = prefix.partition(":")
+            # The packages around a module are executed before it is found to be missing.
+            names.append(module if mark else module.rpartition(".")[0])
+            if not mark and prefix not in spread:
+                spread.add(prefix)
+                yield from places.beginning(prefix)
+        for name in names:
+            yield from (module for module in places.chain(name) if module.path)
 
     def _next(self, module: Module) -> tuple[list[Module], list[Unknown]]:
         facts = self._walked.library.facts(module)

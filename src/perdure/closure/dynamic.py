@@ -16,7 +16,7 @@ from typing import TypeGuard
 from msgspec.structs import replace
 
 from perdure.closure.bindings import Bindings, bindings_of
-from perdure.closure.facts import Import, Mention, Unknown
+from perdure.closure.facts import Import, Mention, Relied, Unknown
 from perdure.closure.importers import (
     BUILT_IN_IMPORT,
     BY_NAME,
@@ -52,6 +52,7 @@ _WORDS = (
     "d_module",
     "addsitedir",
     "__path__",
+    "__package__",
     "pytest",
     "django",
     "IPython",
@@ -101,11 +102,15 @@ _COMMAND = re.compile(r"(?:^|\s)-m\s+([^\W\d][\w.]*\w|[^\W\d])")
 
 @dataclass
 class Dynamic:
-    """What was found: imports, unknowns, entry-point groups with their lines."""
+    """What was found: imports, unknowns, entry-point groups with their lines.
+
+    `relied` are the constants that these were read from.
+    """
 
     imports: list[Import] = field(default_factory=list)
     unknown: list[Unknown] = field(default_factory=list)
     groups: list[tuple[str, int]] = field(default_factory=list)
+    relied: list[Relied] = field(default_factory=list)
 
 
 def is_suspect(text: str) -> bool:
@@ -281,9 +286,9 @@ class _Finder:
 
     def _by_name(self, node: ast.Call, *, is_guarded: bool) -> None:
         target = _argument(node, 0, "name") or _argument(node, 0, "mod_name")
-        strings = self._reader.read(target)
+        strings = self._read(target, node.lineno)
         anchor = _argument(node, 1, "package")
-        package = exactly("") if anchor is None else self._reader.read(anchor)
+        package = exactly("") if anchor is None else self._read(anchor, node.lineno)
         self._strings(node.lineno, strings, package, is_guarded=is_guarded)
 
     def _strings(self, line: int, strings: Strings, package: Strings, *, is_guarded: bool) -> None:
@@ -320,8 +325,9 @@ class _Finder:
         if level_node is None:
             level = 0
         names = _argument(node, 3, "fromlist")
-        strings = self._reader.read(_argument(node, 0, "name"))
+        strings = self._read(_argument(node, 0, "name"), node.lineno)
         taken = Strings() if names is None else self._reader.items(names)
+        self._rely(node.lineno, taken)
         if not isinstance(level, int) or strings.prefixes or taken.prefixes:
             reach = ANYTHING if level else strings
             what = "a module is imported by a name that is computed"
@@ -343,7 +349,7 @@ class _Finder:
             )
 
     def _entry_points(self, node: ast.Call) -> None:
-        group = self._reader.read(_argument(node, 0, "group"))
+        group = self._read(_argument(node, 0, "group"), node.lineno)
         if group.prefixes:
             self._unknown(node.lineno, "entry points of a group that is computed", ANYTHING)
         self._found.groups.extend((value, node.lineno) for value in sorted(group.values))
@@ -357,7 +363,7 @@ class _Finder:
         ]
         for place in marks:
             if place + 1 < len(parts):
-                strings = self._reader.read(parts[place + 1])
+                strings = self._read(parts[place + 1], line)
                 for value in sorted(strings.values):
                     if _NAME.match(value):
                         self._found.imports.append(
@@ -390,6 +396,8 @@ class _Finder:
             dotted & PATHS and (_is_changed(node, parent) or _is_let_go(node, parent))
         ):
             self._path_moves(node.lineno)
+        if last == "__package__" and not isinstance(node.ctx, ast.Load):
+            self._unknown(node.lineno, "what relative names begin from is changed", ANYTHING)
         # What an object of these does, nobody follows.
         held = isinstance(parent, ast.Attribute) and not dotted & UNSAID.keys()
         if held or (isinstance(parent, ast.Call) and parent.func is node):
@@ -397,6 +405,14 @@ class _Finder:
         if isinstance(node.ctx, ast.Load) and dotted & (HANDED_ON | KNOWN):
             name = min(dotted & (HANDED_ON | KNOWN))
             self._unknown(node.lineno, f"`{name}` is handed on", ANYTHING)
+
+    def _read(self, node: ast.expr | None, line: int) -> Strings:
+        found = self._reader.read(node)
+        self._rely(line, found)
+        return found
+
+    def _rely(self, line: int, strings: Strings) -> None:
+        self._found.relied.extend(relied_of(strings, line))
 
     def _path_moves(self, line: int) -> None:
         self._unknown(line, "where modules are found is changed", ANYTHING)
@@ -411,6 +427,12 @@ class _Finder:
                 prefixes=tuple(sorted(reach.prefixes)),
             )
         )
+
+
+def relied_of(strings: Strings, line: int) -> Iterator[Relied]:
+    """Name the constants that strings were read from."""
+    for one in sorted(strings.relied):
+        yield Relied(line=line, home=one.module, name=one.name, in_place=one.in_place)
 
 
 def _takes_path(node: ast.AST) -> TypeGuard[ast.ImportFrom]:

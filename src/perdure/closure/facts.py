@@ -35,15 +35,17 @@ class Unknown(Record):
     names: tuple[str, ...] = ()
     prefixes: tuple[str, ...] = ()
 
-    def reaches(self, name: str) -> bool:
-        """Say whether it may import a module, or a package around what it imports."""
-        return (
-            name in self.names
-            or any(target.startswith(f"{name}.") for target in self.names)
-            or any(
-                name.startswith(prefix) or prefix.startswith(f"{name}.") for prefix in self.prefixes
-            )
-        )
+
+class Relied(Record):
+    """A constant that an import was read from: a name of the module `home`, or of any for "".
+
+    `in_place` says that it is a collection, which can also change without being bound again.
+    """
+
+    line: int
+    home: str
+    name: str
+    in_place: bool = False
 
 
 class Mention(Record):
@@ -57,7 +59,8 @@ class Facts(Record):
     """All that a module's source says.
 
     `exports` is its `__all__`, None if it has none; `exports_open` if it cannot be told. `groups`
-    are entry-point groups that are looked up, with their lines.
+    are entry-point groups that are looked up, with their lines. `relied` are the constants that all
+    this was read from, `exports_relied` those of its `__all__`.
     """
 
     imports: tuple[Import, ...] = ()
@@ -66,3 +69,5 @@ class Facts(Record):
     groups: tuple[tuple[str, int], ...] = ()
     exports: tuple[str, ...] | None = None
     exports_open: bool = False
+    relied: tuple[Relied, ...] = ()
+    exports_relied: tuple[Relied, ...] = ()

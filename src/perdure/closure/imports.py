@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from perdure.closure.facts import Import, Unknown
 from perdure.closure.relative import absolute
 
-_FLAG = "TYPE_CHECKING"
-_TYPING = frozenset({"typing", "typing_extensions"})
+FLAG = "TYPE_CHECKING"
+TYPING = frozenset({"typing", "typing_extensions"})
 _ABSENCE = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 
 
@@ -21,14 +21,13 @@ class _Context:
 
 
 def statements(
-    tree: ast.Module, module: str, package: str, *, has_flag: bool = True
+    tree: ast.Module, module: str, package: str, flags: Flags
 ) -> Iterator[Import | Unknown]:
     """Find every import statement: in functions, branches and `try` blocks too.
 
     What stands under `if TYPE_CHECKING` is marked as not executed. A branch that is never taken for
-    any other reason counts as executed. `has_flag` says that the text has that word at all.
+    any other reason counts as executed.
     """
-    flags = _Flags(tree, has_flag=has_flag)
     waiting: list[tuple[ast.AST, _Context]] = [(tree, _Context())]
     while waiting:
         node, context = waiting.pop()
@@ -62,7 +61,7 @@ def _read(
             yield Unknown(module=module, line=node.lineno, what=what, prefixes=("",))
 
 
-def _inside(node: ast.AST, context: _Context, flags: _Flags) -> Iterator[tuple[ast.AST, _Context]]:
+def _inside(node: ast.AST, context: _Context, flags: Flags) -> Iterator[tuple[ast.AST, _Context]]:
     """Give the statements within a statement, each with what is known of where it stands."""
     body = others = handlers = context
     if isinstance(node, ast.If):
@@ -108,28 +107,39 @@ def _suppresses(node: ast.expr) -> bool:
     return name == "suppress" and any(_catches(kind) for kind in node.args)
 
 
-class _Flags:
-    """What a module calls the flag that is true for type checkers only."""
+class Flags:
+    """What a module calls the flag that is true for type checkers only.
 
-    def __init__(self, tree: ast.Module, *, has_flag: bool) -> None:
+    `has_flag` says that its text has that word at all, and `typing` are the modules that have one
+    which is false.
+    """
+
+    def __init__(
+        self, tree: ast.Module, *, has_flag: bool = True, typing: frozenset[str] = TYPING
+    ) -> None:
         self._names: set[str] = set()
         self._modules: set[str] = set()
         if not has_flag:
             return
         assigned: set[str] = set()
         for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom) and node.module in _TYPING and not node.level:
-                self._names |= {a.asname or a.name for a in node.names if a.name == _FLAG}
+            if isinstance(node, ast.ImportFrom) and node.module in typing and not node.level:
+                self._names |= {a.asname or a.name for a in node.names if a.name == FLAG}
             elif isinstance(node, ast.Import):
-                self._modules |= {a.asname or a.name for a in node.names if a.name in _TYPING}
+                self._modules |= {a.asname or a.name for a in node.names if a.name in typing}
             elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
                 assigned.add(node.id)
         # `TYPE_CHECKING = False` is a custom too, but then nothing else may be assigned to it.
-        if _FLAG in assigned and _assigned_false(tree):
-            self._names.add(_FLAG)
-            assigned.discard(_FLAG)
+        if FLAG in assigned and _assigned_false(tree):
+            self._names.add(FLAG)
+            assigned.discard(FLAG)
         self._names -= assigned
         self._modules -= assigned
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that the module has for it, and its name in the modules that bring it."""
+        return tuple(sorted(self._names | ({FLAG} if self._modules else set())))
 
     def truth(self, test: ast.expr) -> bool | None:
         """Say what a condition is at run time, if that follows from the flag; else None."""
@@ -138,7 +148,7 @@ class _Flags:
         if isinstance(test, ast.Attribute):
             owner = test.value
             known = isinstance(owner, ast.Name) and owner.id in self._modules
-            return False if known and test.attr == _FLAG else None
+            return False if known and test.attr == FLAG else None
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             inner = self.truth(test.operand)
             return None if inner is None else not inner
@@ -158,7 +168,7 @@ def _assigned_false(tree: ast.Module) -> bool:
         for node in ast.walk(tree)
         if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr)
         and any(
-            isinstance(target, ast.Name) and target.id == _FLAG
+            isinstance(target, ast.Name) and target.id == FLAG
             for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
         )
     ]

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from perdure.closure import dynamic
 from perdure.closure.bindings import bindings_of
-from perdure.closure.facts import Facts, Import, Mention, Unknown
-from perdure.closure.imports import statements
+from perdure.closure.facts import Facts, Import, Mention, Relied, Unknown
+from perdure.closure.imports import FLAG, TYPING, Flags, statements
 from perdure.closure.places import Kind, Module, Places
 from perdure.closure.source import Source, SourceError
 from perdure.closure.strings import ANYTHING, Reader, Strings
@@ -34,7 +34,7 @@ class Library:
         `is_left_out` says of a module that it is not to be read, because somebody else accounts for
         it.
         """
-        self._places = places
+        self.places = places
         self._mentioned = mentioned
         self._is_left_out = is_left_out
         self._facts: dict[str, Facts] = {}
@@ -54,7 +54,7 @@ class Library:
         if module.kind is not Kind.SOURCE:
             return _closed(module, "it has no source, so what it imports cannot be read")
         try:
-            source = self._places.source(module)
+            source = self.places.source(module)
         except SourceError as error:
             self.failed[module.name] = error
             return _closed(module, f"it cannot be read ({error.wrong})")
@@ -66,39 +66,52 @@ class Library:
         package = name if module.is_package else name.rpartition(".")[0]
         imports: list[Import] = []
         unknown: list[Unknown] = []
-        has_flag = "TYPE_CHECKING" in source.text
-        for found in statements(source.tree, name, package, has_flag=has_flag):
+        flags = self._flags(source)
+        for found in statements(source.tree, name, package, flags):
             if isinstance(found, Import):
                 imports.append(found)
             else:
                 unknown.append(found)
         groups: tuple[tuple[str, int], ...] = ()
+        relied = [
+            Relied(line=found.line, home="", name=flag)
+            for found in [one for one in imports if not one.is_executed][:1]
+            for flag in flags.names
+        ]
         if dynamic.is_suspect(source.text):
             calls = dynamic.calls(source.tree, name, package, self._constant)
             imports += calls.imports
             unknown += calls.unknown
             groups = tuple(calls.groups)
+            relied += calls.relied
         mentions: tuple[Mention, ...] = ()
         if self._mentioned:
-            beside = self._places.beside(package)
+            beside = self.places.beside(package)
             mentions = tuple(dynamic.mentions(source.tree, self._mentioned, package, beside))
-        exports, is_open = exports_of(source.tree) if "__all__" in source.text else (None, False)
+        exports = exports_of(source.tree, name) if "__all__" in source.text else None
         return Facts(
             imports=tuple(imports),
             unknown=tuple(unknown),
             mentions=mentions,
             groups=groups,
-            exports=exports,
-            exports_open=is_open,
+            exports=None if exports is None else tuple(sorted(exports.values)),
+            exports_open=exports is not None and bool(exports.prefixes),
+            relied=tuple(dict.fromkeys(relied)),
+            exports_relied=() if exports is None else tuple(dynamic.relied_of(exports, 0)),
         )
+
+    def _flags(self, source: Source) -> Flags:
+        # A module of the program's own may have the name of one that has the flag.
+        typing = frozenset(name for name in TYPING if self.places.find(name) is None)
+        return Flags(source.tree, has_flag=FLAG in source.text, typing=typing)
 
     def _constant(self, module_name: str, name: str) -> Strings:
         """Read the constant of another module, if that is one of the program's."""
-        module = self._places.find(module_name)
+        module = self.places.find(module_name)
         if module is None or module.kind is not Kind.SOURCE or self._hops >= _HOPS_MAX:
             return ANYTHING
         try:
-            tree = self._places.source(module).tree
+            tree = self.places.source(module).tree
         except SourceError:
             return ANYTHING
         package = module_name if module.is_package else module_name.rpartition(".")[0]
@@ -110,16 +123,13 @@ class Library:
             self._hops -= 1
 
 
-def exports_of(tree: ast.Module) -> tuple[tuple[str, ...] | None, bool]:
-    """Read a module's `__all__`; the second value says that it cannot be told in full."""
-    bindings = bindings_of(tree, "", "")
+def exports_of(tree: ast.Module, module: str) -> Strings | None:
+    """Read the `__all__` of a module; None if it has none."""
+    bindings = bindings_of(tree, module, "")
     if not bindings.is_bound("__all__"):
-        return None, False
-    binding = bindings.single("__all__")
-    if binding is None or binding.how != "value" or not bindings.only_read("__all__"):
-        return None, True
-    found = Reader(bindings, lambda _module, _name: ANYTHING).items(binding.value)
-    return tuple(sorted(found.values)), bool(found.prefixes)
+        return None
+    reader = Reader(bindings, lambda _module, _name: ANYTHING)
+    return reader.items(ast.Name("__all__", ast.Load()))
 
 
 def _closed(module: Module, what: str) -> Facts:

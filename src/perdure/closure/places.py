@@ -126,6 +126,19 @@ class Places:
                     children = sorted(_names(self._listing(folder)))
                     waiting.extend(f"{found.module.name}.{child}" for child in children)
 
+    def beginning(self, prefix: str) -> Iterator[Module]:
+        """Find every module whose name begins with a prefix, with what is below it.
+
+        Raises:
+            UsageError: there are too many.
+
+        """
+        package, _, first = prefix.rpartition(".")
+        names = self.beside(package) if package else self._top_level()
+        for name in sorted(names):
+            if name.startswith(first):
+                yield from self.below(f"{package}.{name}" if package else name)
+
     def top_level(self, folder: Path) -> frozenset[str]:
         """List the names that a folder may hold as modules."""
         return frozenset(_names(self._listing(str(folder))))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from perdure.closure.bindings import Bindings
 
@@ -13,15 +14,36 @@ _STRINGS_MAX = 1_000
 _WRAPPERS = frozenset({"sorted", "list", "tuple", "set", "frozenset", "reversed", "iter"})
 
 
+class Constant(NamedTuple):
+    """A name of a module that is believed to stay what it was bound to.
+
+    `in_place` says that it is a collection, which can also change without being bound again.
+    """
+
+    module: str
+    name: str
+    in_place: bool = False
+
+
 @dataclass(frozen=True)
 class Strings:
-    """What an expression can be: one of `values`, or anything with one of `prefixes`."""
+    """What an expression can be: one of `values`, or anything with one of `prefixes`.
+
+    `relied` are the constants that this was read from.
+    """
 
     values: frozenset[str] = frozenset()
     prefixes: frozenset[str] = frozenset()
+    relied: frozenset[Constant] = frozenset()
 
     def __or__(self, other: Strings) -> Strings:
-        return _bounded(Strings(self.values | other.values, self.prefixes | other.prefixes))
+        return _bounded(
+            Strings(
+                self.values | other.values,
+                self.prefixes | other.prefixes,
+                self.relied | other.relied,
+            )
+        )
 
     def then(self, other: Strings) -> Strings:
         """Give what the two can be, one after the other."""
@@ -30,7 +52,12 @@ class Strings:
         return Strings(
             frozenset(one + two for one in self.values for two in other.values),
             self.prefixes | {one + two for one in self.values for two in other.prefixes},
+            self.relied | other.relied,
         )
+
+    def read_from(self, *constants: Constant) -> Strings:
+        """Say that this was read from constants as well."""
+        return Strings(self.values, self.prefixes, self.relied.union(constants))
 
 
 ANYTHING = Strings(prefixes=frozenset({""}))
@@ -83,7 +110,7 @@ class Reader:
 
     def _name(self, name: str, depth: int) -> Strings:
         own = {"__name__": self.bindings.module, "__package__": self.bindings.package}
-        if name in own:
+        if name in own and not self.bindings.is_bound(name):
             return exactly(own[name])
         binding = self.bindings.single(name)
         found = ANYTHING
@@ -93,6 +120,8 @@ class Reader:
             found = self.items(binding.value, depth + 1)
         elif binding is not None and binding.how == "import" and binding.attribute:
             found = self.lookup(binding.module, binding.attribute)
+        if binding is not None and not self.bindings.is_local(binding):
+            found = found.read_from(Constant(self.bindings.module, name))
         return found
 
     def _joined(self, node: ast.JoinedStr, depth: int) -> Strings:
@@ -171,14 +200,19 @@ class Reader:
             return ANYTHING
         found = read(binding.value, depth + 1)
         # What other modules can see, they can add to; a tuple nobody can.
-        shared = not name.startswith("_") and not isinstance(binding.value, ast.Tuple)
-        return found | ANYTHING if shared else found
+        can_grow = not isinstance(binding.value, ast.Tuple)
+        if can_grow and not name.startswith("_"):
+            return found | ANYTHING
+        if self.bindings.is_local(binding):
+            return found
+        return found.read_from(Constant(self.bindings.module, name, in_place=can_grow))
 
 
 def _up_to(strings: Strings, mark: str) -> Strings:
     return Strings(
         frozenset(text for text in strings.values if mark not in text),
         strings.prefixes | {text.partition(mark)[0] for text in strings.values if mark in text},
+        strings.relied,
     )
 
 

@@ -7,11 +7,14 @@ What is installed is named with its version and not followed.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from perdure.base.errors import UsageError
-from perdure.closure.facts import Import, Mention, Unknown
+from perdure.closure.changes import changes
+from perdure.closure.facts import Import, Mention, Relied, Unknown
 from perdure.closure.graph import Closure, Edge
 from perdure.closure.installed import Installed, is_standard
 from perdure.closure.library import Library
@@ -87,6 +90,7 @@ class _Walker:
         self._outside: dict[str, tuple[str, ...]] = {}
         self._out: dict[str, Edge] = {}
         self._unknown: list[Unknown] = []
+        self._relied: dict[str, list[Relied]] = defaultdict(list)
         self._mentioned: list[Unknown] = []
 
     def begin(self, start: Module, how: str) -> None:
@@ -105,6 +109,7 @@ class _Walker:
             for unknown in self._mentioned
             if not all(name in self._modules for name in unknown.names)
         ]
+        changed = changes(self._relied, self._modules.values(), self._library)
         return Closure(
             entries=entries,
             modules=dict(sorted(self._modules.items())),
@@ -113,7 +118,7 @@ class _Walker:
             absent=tuple(self._absent.values()),
             standard=tuple(sorted(self._standard)),
             distributions=dict(sorted(self._distributions.items())),
-            unknown=(*self._unknown, *mentioned),
+            unknown=(*self._unknown, *mentioned, *changed),
             outside=self._out,
         )
 
@@ -140,6 +145,7 @@ class _Walker:
                 self._mention(module, mention)
         if not self._is_answered(module.name):
             self._unknown.extend(facts.unknown)
+            self._relied[module.name] += facts.relied
         for group, line in facts.groups:
             for point in self._installed.entry_points(group):
                 target = point.partition(":")[0]
@@ -182,6 +188,9 @@ class _Walker:
         facts = self._library.facts(package)
         for name in facts.exports or ():
             self._child(importer, package, name, found)
+        if facts.exports and package.is_package and not self._is_answered(importer.name):
+            relied = (replace(one, line=found.line) for one in facts.exports_relied)
+            self._relied[importer.name] += relied
         if facts.exports_open and package.is_package:
             what = f"all of {package.name} is imported, and what that is cannot be told"
             self._note(importer.name, found.line, what, prefixes=(f"{package.name}.",))

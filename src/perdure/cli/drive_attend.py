@@ -17,7 +17,7 @@ from perdure.cli.drive_view import View, tell_end, tell_there_already
 from perdure.cli.output import write_error
 from perdure.runner.alone import Company, DrivenAlone
 from perdure.runner.attended import Attended
-from perdure.runner.signals import hearing
+from perdure.runner.signals import STOP_SIGNALS, hearing
 
 Drive = Callable[[Company], Coroutine[Any, Any, DrivenAlone | None]]
 
@@ -57,10 +57,14 @@ async def _go(folder: Path, drive: Drive, view: View | None) -> DrivenAlone | No
         with hearing({signal.SIGINT: interrupted, signal.SIGTERM: stopping}):
             return await driving
     except asyncio.CancelledError:
-        raise StopRequestedError("It was cut before it began.") from None
+        raise StopRequestedError("It was stopped before it began.") from None
     finally:
         if words is not None:
             words.end()
+        if person.is_asked_to_end:
+            # It is on its way out, with its own exit status: another signal changes nothing.
+            for number in STOP_SIGNALS:
+                signal.signal(number, signal.SIG_IGN)
 
 
 class _Stopping:

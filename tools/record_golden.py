@@ -55,12 +55,13 @@ from tests.support.golden import (
 )
 
 from perdure.agent import AGENT_VERSION
-from perdure.agent.drive.ports import Interrupt, NewPolicy, Place, SafePoint, Steer, Stop
+from perdure.agent.drive.ports import Interrupt, NewPolicy, Place, SafePoint, Steer
 from perdure.records.alone import Asked
 from perdure.records.drive import RunPolicy, ToolCalled
 from perdure.records.registry import LOG_KIND_OF
 from perdure.runner.alone import FORMAT as DRIVE_FORMAT
 from perdure.runner.alone import Company, begin
+from perdure.runner.attended import Attended
 from perdure.study.overrides import Overrides, for_speech
 from perdure.testing.exchange import SeenRequest
 from perdure.trace.drive_reader import DriveReader
@@ -197,7 +198,7 @@ class Recorder:
             format=DRIVE_FORMAT, task="Write while you may.", goal="", model=for_speech(flags)
         )
         try:
-            asyncio.run(begin(folder, asked, Company(interrupts=_Watcher())))
+            asyncio.run(begin(folder, asked, Company(interrupts=_Watcher(folder))))
         except RuntimeError:
             return
         sys.exit("The drive that is watched did not break down.")
@@ -294,7 +295,7 @@ class _Unready:
         return "status_503"
 
 
-class _Watcher:
+class _Watcher(Attended):
     """Forbids to write when a call is asked for, says so, and breaks down two turns later."""
 
     def at(self, place: Place) -> Sequence[Interrupt]:
@@ -307,11 +308,6 @@ class _Watcher:
             case Place(point=SafePoint.BEFORE_ASSEMBLE, turn=2):
                 raise RuntimeError("Nobody watches any more.")
         return ()
-
-    async def halted(self) -> Stop:
-        """Never come."""
-        await asyncio.Event().wait()
-        raise AssertionError
 
 
 def record(golden: Path, wanted: Collection[str]) -> None:

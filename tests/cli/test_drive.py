@@ -32,7 +32,13 @@ from perdure.base.errors import (
     EXIT_USAGE,
 )
 from perdure.cli.drive_view import exit_of
-from perdure.records.drive import CancelReceived, EndCause, HandoffWritten, SteerReceived
+from perdure.records.drive import (
+    CancelReceived,
+    ChildEnded,
+    EndCause,
+    HandoffWritten,
+    SteerReceived,
+)
 
 
 def test_a_drive_is_told_and_shown(desk: Desk) -> None:
@@ -383,6 +389,50 @@ def test_a_killed_drive_is_interrupted_and_never_running(desk: Desk) -> None:
     assert desk.call("status", desk.out, "--json").document["state"] == "done"
 
 
+@pytest.mark.parametrize("how", ["killed", "halted"])
+def test_who_goes_on_is_told_of_work_that_was_handed_down(desk: Desk, how: str) -> None:
+    """Who had it, how far it came, and what nobody began: nobody hands it down again unawares."""
+    going = threading.Event()
+    read: list[str] = []
+
+    def says(body: dict[str, Any]) -> Any:
+        told = body["messages"][0]["content"]
+        if task_of(body).startswith("Task: Count"):
+            going.wait(0.0 if going.is_set() else 30.0)
+            return "There are none."
+        if "You go on with work" in told:
+            read.append(told)
+            return "I looked."
+        down = [called("hand_down", task=f"Count the {one}.", tag=one) for one in ("notes", "days")]
+        return tuple(down) if turn_of(body) == 0 else "Done."
+
+    desk.server.responder = says
+    started = process(desk, "--hand-down", "--quiet", stdout=subprocess.DEVNULL)
+    until(lambda: desk.server.calls == 2)
+    if how == "killed":
+        started.kill()
+    else:
+        for _ in range(2):
+            started.send_signal(signal.SIGTERM)
+            threading.Event().wait(0.1)
+    started.wait()
+    going.set()
+    assert desk.call("drive", "resume", desk.out, "--quiet").status == EXIT_DONE
+    (run, _), (first, _), *_ = ended = list(
+        dict.fromkeys((line.run, line.run.count(".")) for line in lines_in(desk.out))
+    )
+    second = first[:-1] + "1"
+    cause = "crash" if how == "killed" else "halt"
+    ends = [(line.child, line.cause) for line in of_kind(lines_in(desk.out), ChildEnded)]
+    assert ends == [(first, cause), (second, cause)]
+    assert len(ended) == 3  # the one that goes on hands nothing down
+    (told,) = read
+    assert f"Handed down to {first}: Count the notes. It ended: cancelled ({cause})." in told
+    assert f"Look first how far {first} came, whose work broke off: Count the notes." in told
+    assert f"What was handed down to {second} was never begun: Count the days." in told
+    assert run in desk.call("drive", "show", desk.out).out
+
+
 class Terminal:
     """A drive on a terminal that is 50 columns wide, as somebody would sit at it."""
 
@@ -466,16 +516,17 @@ def test_a_second_ctrl_c_cuts_what_is_in_flight(desk: Desk) -> None:
     assert of_kind(lines_in(desk.out), SteerReceived) == []
 
 
-def test_what_is_not_ready_yet_can_be_cut(desk: Desk, tmp_path: Path) -> None:
+@pytest.mark.parametrize("signals", [1, 2, 5])
+def test_what_is_not_ready_yet_can_be_cut(desk: Desk, tmp_path: Path, signals: int) -> None:
     """A tool server that never answers keeps nobody waiting, and is gone with the drive."""
     started = process(desk, "--server", "slow=sleep 1000", "--quiet", stderr=subprocess.PIPE)
     until(lambda: left_behind(tmp_path))
-    for _ in range(2):
+    for _ in range(signals):
         started.send_signal(signal.SIGTERM)
-        threading.Event().wait(0.2)
+        threading.Event().wait(0.1)
     _, wrong = started.communicate(timeout=30)
     assert started.returncode == EXIT_STOPPED
-    assert b"It was cut before it began." in wrong
+    assert b"It was stopped before it began." in wrong
     until(lambda: not left_behind(tmp_path))
 
 

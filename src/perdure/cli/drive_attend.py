@@ -73,7 +73,7 @@ async def _go(
             finally:
                 hear_no_more()
     except asyncio.CancelledError:
-        raise StopRequestedError("It was cut before it began.") from None
+        raise StopRequestedError("It was stopped before it began.") from None
     finally:
         if words is not None:
             words.end()

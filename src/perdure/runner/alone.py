@@ -33,7 +33,6 @@ from perdure.agent.drive.ports import (
     ChildEnd,
     ContextReading,
     Hooks,
-    Interrupts,
     Tools,
 )
 from perdure.agent.drive.prefix import Document, freeze
@@ -61,10 +60,12 @@ from perdure.records.drive import (
 from perdure.records.increment import Increment
 from perdure.records.request import ChatRequest, Message
 from perdure.records.tools import Writes
+from perdure.runner.attended import Attended
 from perdure.runner.drive_meter import Meter, Metered, Spent
 from perdure.runner.drive_model import EndpointModel
 from perdure.runner.furnishing import furnished, program_for
 from perdure.runner.looking_on import Shown, transcribe, transcript_name
+from perdure.runner.making_ready import cut_by
 from perdure.runner.respondents import provider_for
 from perdure.runner.unbegun import unless_begun
 from perdure.runner.veil import Veiled
@@ -99,7 +100,7 @@ _HOUSE = Document(
 class Company:
     """Who is there while an agent is driven: what arrives from them, and what they are shown."""
 
-    interrupts: Interrupts
+    interrupts: Attended
     line: Callable[[DriveLine], None] | None = None
     piece: Callable[[Increment], None] | None = None
 
@@ -272,6 +273,7 @@ class _Parts:
     asked: Asked
     company: Company
     clock: Clock
+    limited: Limited
     brain: Metered | Program
     meter: Meter
     tools: Tools
@@ -280,8 +282,7 @@ class _Parts:
 
     async def conduct(self, ledger: DriveLedger, plan: DrivePlan) -> DrivenAlone:
         """Drive to the end, and leave a transcript."""
-        limited = Limited(self.company.interrupts, self.asked.bounds, self.clock)
-        frozen = await self._drive(ledger, plan, limited)
+        frozen = await self._drive(ledger, plan, self.limited)
         spent = self.meter.spent if isinstance(self.brain, Metered) else None
         return DrivenAlone(folder=self.folder, frozen=frozen, spent=spent)
 
@@ -359,29 +360,34 @@ async def _ready(
 
     Raises:
         UsageError: a part cannot be made ready.
+        BudgetReachedError: the time that the drive may take was up by then.
+        StopRequestedError: somebody stopped it.
         PerdureError: the model's endpoint refuses, or a tool server is not there.
 
     """
+    limited = Limited(company.interrupts, asked.bounds, clock)
     async with AsyncExitStack() as opened:
         place = room_of(folder, asked)
         if not place.is_dir():
             raise UsageError("The folder that the agent works in is not there.", where=str(place))
         room = Workspace(place)
         meter = Meter(asked.bounds, None if asked.model is None else price_of(asked.model))
-        brain = await _brain(asked, room, meter, opened)
-        # A program has tools of its own, and is given none.
-        tools = Bench([], place=asked.place)
-        if asked.model is not None:
-            tools = await furnished(asked, room, opened)
-        history = None
-        if asked.policy.writes:
-            history = History(folder / HISTORY_NAME, room.root)
-            await history.begin()
+        async with cut_by(company.interrupts.ended(), limited.halted()):
+            brain = await _brain(asked, room, meter, opened)
+            # A program has tools of its own, and is given none.
+            tools = Bench([], place=asked.place)
+            if asked.model is not None:
+                tools = await furnished(asked, room, opened)
+            history = None
+            if asked.policy.writes:
+                history = History(folder / HISTORY_NAME, room.root)
+                await history.begin()
         yield _Parts(
             folder=folder,
             asked=asked,
             company=company,
             clock=clock,
+            limited=limited,
             brain=brain,
             meter=meter,
             tools=tools,

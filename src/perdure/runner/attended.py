@@ -23,6 +23,7 @@ class Attended:
         self._stop: Stop | None = None
         self._halt: Stop | None = None
         self._halted = asyncio.Event()
+        self._ended = asyncio.Event()
         self.is_heard = False
 
     def say(self, text: str) -> None:
@@ -32,11 +33,13 @@ class Attended:
     def stop(self, by: str = "user") -> None:
         """Let the drive end at its next safe point, and what handed work down to it too."""
         self._stop = Stop(cause=EndCause.CANCEL, by=by)
+        self._ended.set()
 
     def halt(self, by: str = "user") -> None:
         """Cut what is in flight, and end the drive."""
         self._halt = Stop(cause=EndCause.HALT, by=by)
         self._halted.set()
+        self._ended.set()
 
     def at(self, place: Place) -> Sequence[Interrupt]:  # noqa: ARG002 - the same everywhere
         """Take what was said since, and a request to stop that somebody left in the folder."""
@@ -52,3 +55,10 @@ class Attended:
         await self._halted.wait()
         assert self._halt is not None, "who sets the event says who it is"
         return self._halt
+
+    async def ended(self) -> Stop:
+        """Wait for a stop or a halt: before the drive, either ends what is made ready for it."""
+        await self._ended.wait()
+        stop = self._halt or self._stop
+        assert stop is not None, "who sets the event says who it is"
+        return stop

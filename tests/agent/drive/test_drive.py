@@ -730,6 +730,14 @@ def test_work_is_handed_down_after_the_last_safe_point_and_its_report_comes_back
     assert only(alone, ToolResult)[1].status is AnswerStatus.REFUSED
 
 
+def test_a_refusal_is_not_done() -> None:
+    """Words that say no are no end of the work; without any it said nothing."""
+    for text, cause in (("I cannot help.", EndCause.REFUSED), (" ", EndCause.EMPTY_REPLY)):
+        refusal = Reply(text=text, served="scripted", finish=FinishReason.REFUSAL)
+        end = Simulation(steps=[refusal]).run()
+        assert (end.cause, end.completion, end.evidence) == (cause, Completion.LIMIT, ())
+
+
 def test_a_handoff_says_what_became_of_work_that_was_handed_down() -> None:
     """Wherever a drive is cut, each child is named with its state, and has one end."""
 

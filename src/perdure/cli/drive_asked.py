@@ -76,7 +76,7 @@ def asked_of(wishes: Wishes) -> Asked:
     priced = not wishes.program and (model is None or price_of(model) is not None)
     bounds = bounds_of(wishes.ceilings, Bounds(), wrong, priced=priced)
     tokens_max, window, retries = _numbers(wishes, wrong)
-    look_for_secrets(_stored(wishes, rules), wrong)
+    look_for_secrets(_texts(wishes, rules), wrong, _names(wishes))
     wrong.told()
     return Asked(
         format=FORMAT,
@@ -217,17 +217,28 @@ def _numbers(wishes: Wishes, wrong: Wrong) -> tuple[int, int, int | None]:
     )
 
 
-def _stored(wishes: Wishes, rules: dict[str, str]) -> dict[str, str]:
-    """Name all texts of a command line that are stored as they are, or told to others."""
+def _texts(wishes: Wishes, rules: dict[str, str]) -> dict[str, str]:
+    """Name all texts of a command line that are stored as they are."""
+    servers = enumerate(wishes.servers, 1)
     return {
         "The task": wishes.task,
         "The goal": wishes.goal,
-        "The folder to work in (--room)": str(wishes.room or ""),
-        **{f"--server, number {number},": line for number, line in enumerate(wishes.servers, 1)},
+        **{f"--server, number {number},": line for number, line in servers},
         "The line of the program (--program)": wishes.program,
         **{f"The file of rules {path}": text for path, text in rules.items()},
+        "What --base-url gives": wishes.flags.base_url,
+        "What --key-env gives": wishes.flags.key_env,
+    }
+
+
+def _names(wishes: Wishes) -> dict[str, str]:
+    """Name what is stored of a command line and is a name: of a folder, a file, a model."""
+    flags = {"--key-file": wishes.flags.key_file, "--weights": wishes.flags.weights}
+    flags |= {"--model-name": wishes.flags.model_name, "--price-as": wishes.flags.price_as}
+    return {
+        "The folder to work in (--room)": str(wishes.room or ""),
         "The name of a file of rules (--rules)": "\n".join(map(str, wishes.rules)),
-        **{f"What {flag} gives": value for flag, value in wishes.flags.flags().items()},
+        **{f"What {flag} gives": value for flag, value in flags.items()},
     }
 
 

@@ -10,7 +10,7 @@ from perdure.agent.drive.tools.history import require_git
 from perdure.agent.drive.tools.warden import missing
 from perdure.cli.drive_bounds import Ceilings, bounds_of
 from perdure.cli.drive_folder import require_place
-from perdure.cli.drive_wrong import Wrong, look_for_secrets, require_key
+from perdure.cli.drive_wrong import Wrong, look_at_stored, require_key
 from perdure.records.alone import Asked, Bounds, Furnishing
 from perdure.records.drive import RunPolicy
 from perdure.records.study import ModelSpec
@@ -76,7 +76,7 @@ def asked_of(wishes: Wishes) -> Asked:
     priced = not wishes.program and (model is None or price_of(model) is not None)
     bounds = bounds_of(wishes.ceilings, Bounds(), wrong, priced=priced)
     tokens_max, window, retries = _numbers(wishes, wrong)
-    look_for_secrets(_texts(wishes, rules), wrong, _names(wishes))
+    look_at_stored(_texts(wishes, rules), wrong, _names(wishes))
     wrong.told()
     return Asked(
         format=FORMAT,
@@ -105,6 +105,8 @@ def asked_of(wishes: Wishes) -> Asked:
 def _mind(wishes: Wishes, wrong: Wrong) -> ModelSpec | None:
     """Read who answers: a model, or a program that brings its own."""
     if not wishes.program:
+        if wishes.speaks != _SPEAKS[0]:
+            wrong.add("--speaks is given without --program, and means nothing.")
         model = wrong.tried(lambda: for_speech(wishes.flags))
         if model is not None:
             wrong.tried(lambda: require_key(model.endpoint))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from perdure.base.redaction import Redactor, redacted
+from perdure.base.redaction import Redactor, holds_key, redacted
 
 B64 = string.ascii_letters + string.digits
 
@@ -267,3 +267,24 @@ def test_hostile_texts_take_no_more_time_than_others(piece: str) -> None:
     text = piece * (100_000 // len(piece))
     once = redacted(text)
     assert redacted(once[:5000]) == once[:5000] or "[" in once
+
+
+UNSURE = ("aws secret", "no shape", "base64url")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(text for name, text in SHAPES.items() if name not in UNSURE),
+        "postgres://bob:s3cr3t@host/db",
+    ],
+)
+def test_a_key_beyond_doubt_is_one_in_a_name_too(text: str) -> None:
+    """By its shape alone, wherever it stands."""
+    assert holds_key(f"models/{text}")
+
+
+@pytest.mark.parametrize("name", [*INNOCENT, "Meta-Llama-3-8B-Instruct-Q4_K_M", chance(40)])
+def test_a_name_that_looks_like_chance_is_no_key(name: str) -> None:
+    """Models and folders have names of words and numbers in a row."""
+    assert not holds_key(name)

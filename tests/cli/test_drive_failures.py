@@ -61,6 +61,7 @@ def test_anmodel_wrong_is_named(desk: Desk) -> None:
     """An endpoint that answers as another model is told of by that model's name."""
     desk.server.play("model_wrong")
     seen = desk.drive("--quiet")
+    assert seen.status == EXIT_KEY_OR_MODEL
     assert "Another model answers than the one that was asked for" in seen.err
     assert "It answers as 'other-2'." in seen.err
 

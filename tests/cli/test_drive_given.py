@@ -205,3 +205,29 @@ def test_what_was_there_stays_when_a_drive_cannot_begin(desk: Desk) -> None:
     before = files_in(desk.out)
     assert desk.drive().status == EXIT_HELD
     assert files_in(desk.out) == before
+
+
+def test_bytes_that_are_no_text_are_no_bug_of_ours(desk: Desk, tmp_path: Path) -> None:
+    """A task, a folder or a line in another encoding cannot be stored, and is refused as that."""
+    odd = os.fsdecode(b"caf\xe9")
+    (tmp_path / odd).mkdir()
+    given = ("--goal", odd, "--room", odd, "--server", f"a=true {odd}", "--rules", f"{odd}/x")
+    said = desk.drive(*given, task=odd)
+    assert said.status == EXIT_USAGE
+    for name in ("The task", "The goal", "The folder to work in (--room)", "--server, number 1,"):
+        assert f"{name} holds bytes that are no text in UTF-8." in said.err
+    assert not desk.out.exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "wrong"),
+    [
+        (("--speaks", "lines"), "--speaks is given without --program, and means nothing."),
+        (("--budget", "0"), "--budget 0 is no budget."),
+    ],
+)
+def test_what_would_mean_nothing_is_refused(desk: Desk, given: tuple[str, ...], wrong: str) -> None:
+    """Nothing that is asked for is passed over in silence."""
+    said = desk.drive(*given)
+    assert (said.status, wrong in said.err) == (EXIT_USAGE, True)
+    assert not desk.out.exists()

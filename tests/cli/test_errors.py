@@ -138,3 +138,26 @@ def test_a_full_stdout_is_a_sentence(recorded, form):
     assert done.returncode == EXIT_STORAGE
     assert "cannot be written" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("option", ["--step-limit", "--worker-memory"])
+@pytest.mark.parametrize("value", ["inf", "nan", "1e400", "-1"])
+def test_a_number_without_an_end_is_no_bug_of_ours(
+    perdure, study_file, tmp_path, option: str, value: str
+):
+    """What no limit can be is refused with the status for it, and nothing is begun."""
+    out = tmp_path / "run"
+    said = perdure("run", study_file, "--out", out, option, value)
+    assert said.status == EXIT_USAGE
+    assert option in said.err
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("words", [("run", "{}"), ("plan", "{}"), ("drive", "Do it.")])
+def test_a_path_that_is_too_long_is_no_bug_of_ours(perdure, study_file, words):
+    """The system takes no such name, which is said of its first characters."""
+    where = [] if words[0] != "drive" else ["--model", "http"]
+    said = perdure(*(word.format(study_file) for word in words), "--out", "9" * 400, *where)
+    assert said.status in (EXIT_USAGE, EXIT_STORAGE)
+    assert "too long" in said.err or "longer than this system takes" in said.err
+    assert "bug" not in said.err

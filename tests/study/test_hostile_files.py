@@ -168,6 +168,15 @@ def test_a_study_that_is_not_a_file_is_one_problem(tmp_path: Path, kind: str) ->
     assert len(problems_of(path)) == 1
 
 
+def test_a_key_in_a_study_is_a_problem_of_its_line(write: Writer) -> None:
+    """What a study says is stored in every run of it, in a comment too; the key is not shown."""
+    key = "sk-proj-Ab3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dF3hJ5kL7n"
+    path = write(f"# my key: {key}\n{SAMPLE}")
+    (problem,) = problems_of(path)
+    assert problem.startswith(f"{path}:1: There is a key in this line")
+    assert key not in problem
+
+
 def test_both_files_problems_are_listed_together(write: Writer) -> None:
     """The problems of both files are listed together."""
     path = write(SAMPLE.replace("horizon: 4", "horizon: x"), PEOPLE.replace("r03,0,", "r03,9,"))

@@ -138,6 +138,15 @@ def redacted(text: str, known: Sequence[str] = ()) -> str:
     return Redactor(known)(text) if known else _PLAIN(text)
 
 
+def holds_key(text: str) -> bool:
+    """Say whether a text holds a key beyond doubt: by its shape, or as a password in an address.
+
+    For names and paths, in which words and numbers in a row may look like chance.
+    """
+    kinds = (match.lastgroup for match in _TOKEN.finditer(text))
+    return any(kind in {"whole", "password"} for kind in kinds)
+
+
 def _forms(secret: str) -> set[str]:
     return {secret, quote(secret, safe=""), json.dumps(secret)[1:-1]}
 

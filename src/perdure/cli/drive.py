@@ -344,13 +344,13 @@ def fork(
 
     """
     from perdure.cli.drive_attend import attended  # noqa: PLC0415 - heavy
-    from perdure.cli.drive_wrong import Wrong, look_for_secrets  # noqa: PLC0415 - heavy
+    from perdure.cli.drive_wrong import Wrong, look_at_stored  # noqa: PLC0415 - heavy
     from perdure.runner.alone import begin, branch  # noqa: PLC0415 - heavy
 
     require_drive(folder)
     require_place(out)
     wrong = Wrong()
-    look_for_secrets({"The task": task}, wrong)
+    look_at_stored({"The task": task}, wrong)
     wrong.told()
     asked = branch(folder, at, out, task=task)
     taken = asked.branch

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from perdure.cli.drive_bounds import Ceilings, bounds_of
-from perdure.cli.drive_wrong import Wrong, look_for_secrets, require_key
+from perdure.cli.drive_wrong import Wrong, look_at_stored, require_key
 from perdure.records.alone import Asked
 from perdure.records.drive import Anew
 from perdure.runner.alone import as_given_anew, given_anew, read_asked
@@ -45,7 +45,7 @@ def anew_of(folder: Path, ceilings: Ceilings, *, base_url: str, key_env: str) ->
     _look_at_endpoint(asked, anew, wrong, base_url=base_url, key_env=key_env)
     if model is None and ceilings.tokens:
         wrong.add("--tokens is given, and nobody here knows the calls of a program.")
-    look_for_secrets({"What --base-url gives": base_url, "What --key-env gives": key_env}, wrong)
+    look_at_stored({"What --base-url gives": base_url, "What --key-env gives": key_env}, wrong)
     wrong.told()
     return anew
 

@@ -10,7 +10,7 @@ from perdure.agent.drive.tools.history import require_git
 from perdure.agent.drive.tools.warden import missing
 from perdure.cli.drive_bounds import Ceilings, bounds_of
 from perdure.cli.drive_folder import require_place
-from perdure.cli.drive_wrong import Wrong, look_for_secrets, require_key
+from perdure.cli.drive_wrong import Wrong, look_at_stored, require_key
 from perdure.records.alone import Asked, Bounds, Furnishing
 from perdure.records.drive import RunPolicy
 from perdure.records.study import ModelSpec
@@ -76,7 +76,7 @@ def asked_of(wishes: Wishes) -> Asked:
     priced = not wishes.program and (model is None or price_of(model) is not None)
     bounds = bounds_of(wishes.ceilings, Bounds(), wrong, priced=priced)
     tokens_max, window, retries = _numbers(wishes, wrong)
-    look_for_secrets(_stored(wishes, rules), wrong)
+    look_at_stored(_texts(wishes, rules), wrong, _names(wishes))
     wrong.told()
     return Asked(
         format=FORMAT,
@@ -105,6 +105,8 @@ def asked_of(wishes: Wishes) -> Asked:
 def _mind(wishes: Wishes, wrong: Wrong) -> ModelSpec | None:
     """Read who answers: a model, or a program that brings its own."""
     if not wishes.program:
+        if wishes.speaks != _SPEAKS[0]:
+            wrong.add("--speaks is given without --program, and means nothing.")
         model = wrong.tried(lambda: for_speech(wishes.flags))
         if model is not None:
             wrong.tried(lambda: require_key(model.endpoint))
@@ -217,17 +219,28 @@ def _numbers(wishes: Wishes, wrong: Wrong) -> tuple[int, int, int | None]:
     )
 
 
-def _stored(wishes: Wishes, rules: dict[str, str]) -> dict[str, str]:
-    """Name all texts of a command line that are stored as they are, or told to others."""
+def _texts(wishes: Wishes, rules: dict[str, str]) -> dict[str, str]:
+    """Name all texts of a command line that are stored as they are."""
+    servers = enumerate(wishes.servers, 1)
     return {
         "The task": wishes.task,
         "The goal": wishes.goal,
-        "The folder to work in (--room)": str(wishes.room or ""),
-        **{f"--server, number {number},": line for number, line in enumerate(wishes.servers, 1)},
+        **{f"--server, number {number},": line for number, line in servers},
         "The line of the program (--program)": wishes.program,
         **{f"The file of rules {path}": text for path, text in rules.items()},
+        "What --base-url gives": wishes.flags.base_url,
+        "What --key-env gives": wishes.flags.key_env,
+    }
+
+
+def _names(wishes: Wishes) -> dict[str, str]:
+    """Name what is stored of a command line and is a name: of a folder, a file, a model."""
+    flags = {"--key-file": wishes.flags.key_file, "--weights": wishes.flags.weights}
+    flags |= {"--model-name": wishes.flags.model_name, "--price-as": wishes.flags.price_as}
+    return {
+        "The folder to work in (--room)": str(wishes.room or ""),
         "The name of a file of rules (--rules)": "\n".join(map(str, wishes.rules)),
-        **{f"What {flag} gives": value for flag, value in wishes.flags.flags().items()},
+        **{f"What {flag} gives": value for flag, value in flags.items()},
     }
 
 

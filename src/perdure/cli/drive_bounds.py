@@ -60,6 +60,8 @@ def _tokens(given: str) -> int:
 def _money(given: str, *, priced: bool) -> int:
     """Read a budget, which holds nothing where nobody knows what a call costs."""
     amount = amount_given("--budget", given)
+    if amount == 0:
+        raise UsageError("--budget 0 is no budget.", remedy="Give what may be spent.")
     if not priced:
         raise UsageError(
             "A budget holds nothing where nobody knows what a call costs.",

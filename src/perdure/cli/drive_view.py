@@ -61,6 +61,7 @@ _EXIT: dict[EndCause, int] = {
 _REFUSED = {
     FailureCause.KEY_REFUSED: EXIT_KEY_OR_MODEL,
     FailureCause.MODEL_UNKNOWN: EXIT_KEY_OR_MODEL,
+    FailureCause.WRONG_MODEL: EXIT_KEY_OR_MODEL,
     FailureCause.OUT_OF_MONEY: EXIT_PAUSED,
 }
 assert set(_EXIT) == set(EndCause)

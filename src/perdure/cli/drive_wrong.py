@@ -10,7 +10,8 @@ from typing import TypeVar
 from perdure.agent.drive.tools.command import NoSandboxError
 from perdure.agent.drive.tools.environment import secrets_in
 from perdure.base.errors import KeyOrModelRefusedError, PerdureError, UsageError
-from perdure.base.redaction import Redactor
+from perdure.base.redaction import Redactor, holds_key
+from perdure.base.text import storable
 from perdure.inference.http.key import load_key
 from perdure.records.study import Endpoint
 
@@ -51,20 +52,27 @@ class Wrong:
             raise UsageError(f"{len(self._errors)} things are wrong:{listed}")
 
 
-def look_for_secrets(texts: Mapping[str, str], wrong: Wrong) -> None:
-    """Refuse secrets in what is stored as it is given: keys of this environment, and what looks so.
+def look_at_stored(
+    texts: Mapping[str, str], wrong: Wrong, names: Mapping[str, str] | None = None
+) -> None:
+    """Refuse what cannot be stored as it is given: bytes that are no text, and secrets.
 
-    `texts` are named as the words for them begin a sentence.
+    Secrets are the keys of this environment, and what looks like one. `texts` are named as the
+    words for them begin a sentence. In `names`, such as paths, what looks like chance is none.
     """
     keys = secrets_in(os.environ)
     veil = Redactor(keys)
-    for name, text in texts.items():
-        if any(key in text for key in keys):
+    looks = {name: veil.counted(text)[1] > 0 for name, text in texts.items()}
+    looks |= {name: holds_key(text) for name, text in (names or {}).items()}
+    for name, text in {**texts, **(names or {})}.items():
+        if text != storable(text):
+            wrong.add(f"{name} holds bytes that are no text in UTF-8.")
+        elif any(key in text for key in keys):
             wrong.add(
                 f"{name} holds a key of this environment, and would be stored with it.",
                 remedy="Leave it out: what needs one is told the name of a variable.",
             )
-        elif veil.counted(text)[1]:
+        elif looks[name]:
             wrong.add(
                 f"{name} holds what looks like a key or a password, and would be stored with it.",
                 remedy="Leave it out: what needs one is told the name of a variable, or of a file.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -19,11 +20,13 @@ from perdure.base.errors import (
     PerdureError,
     UsageError,
 )
+from perdure.base.text import one_line
 from perdure.cli.app import app
 from perdure.cli.failure import as_document, as_text, bug, interrupted
 from perdure.cli.output import write_error, write_json
 
 DEBUG_VARIABLE = "PERDURE_DEBUG"
+_NAME_MAX = 60
 _KEYBOARD_INTERRUPT = 130  # what the parser makes of Ctrl-C
 
 
@@ -59,7 +62,10 @@ def _commands() -> Any:
 
 
 def _usage(error: Exception) -> UsageError | None:
-    """Translate what the argument parser raises; None if the error is not the parser's."""
+    """Translate what a command line is to blame for; None if the error is not of that kind."""
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        where = one_line(str(error.filename), _NAME_MAX)
+        return UsageError("A path is longer than this system takes.", where=where)
     context = getattr(error, "ctx", None)
     if not hasattr(error, "format_message"):
         return None

@@ -119,6 +119,7 @@ StepLimit = Annotated[
         "--step-limit",
         metavar="SECONDS",
         min=1.0,
+        max=31_536_000.0,
         show_default=False,
         help="End a world that gives no word for so long and waits for nothing (workers only); "
         "half an hour by default.",
@@ -130,6 +131,7 @@ WorkerMemory = Annotated[
         "--worker-memory",
         metavar="GB",
         min=0.25,
+        max=1_000_000.0,
         show_default=False,
         help="Address space that a worker may have, in GB; not limited by default.",
     ),

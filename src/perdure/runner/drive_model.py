@@ -87,7 +87,8 @@ class EndpointModel:
         """Say what failed where, in the endpoint's own words if it has any, and what helps."""
         what, remedy = _TOLD.get(failure.cause, _UNTOLD)
         status = f"HTTP {failure.status}, " if failure.status else ""
-        said = f" It says: {failure.detail}" if failure.detail else ""
+        stop = "" if failure.detail.endswith((".", "!", "?", "…")) else "."
+        said = f" It says: {failure.detail}{stop}" if failure.detail else ""
         if failure.cause is FailureCause.WRONG_MODEL and failure.served:
             said = f" It answers as {one_line(failure.served)!r}."
         return ModelFailedError(

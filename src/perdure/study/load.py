@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from perdure.base.errors import InvalidStudyError
+from perdure.base.redaction import holds_key
 from perdure.records.study import Study
 from perdure.study import files
 from perdure.study.findings import Findings, quoted
@@ -48,6 +49,7 @@ def examine(path: str | Path) -> Examined:
     if data is None:
         empty = Parsed(study=None, roles={}, people=None, file_line=0, draw_line=0)
         return Examined(path=path, parsed=empty, found=found)
+    _look_for_keys(data, found)
     parsed = parse(data, found)
     _check_files(path.parent, parsed.files, found)
     anchors = read_all(path.parent, parsed.anchors, found)
@@ -90,6 +92,18 @@ def load(path: str | Path, *, overrides: Overrides = Overrides()) -> Study:  # n
 
     """
     return settle(examine(path), overrides)
+
+
+def _look_for_keys(data: bytes, found: Findings) -> None:
+    """Note every key beyond doubt: what a study says is in the record of each of its worlds."""
+    text = data.decode("utf-8", errors="replace")
+    for number, line in enumerate(text.splitlines(), 1):
+        if holds_key(line):
+            found.add(
+                number,
+                "There is a key in this line, and a study is stored in every run of it.",
+                "Leave it out: a key is read from the variable that `key_env` names.",
+            )
 
 
 def _check_rated(

@@ -36,7 +36,7 @@ def execute(arguments: Sequence[str] | None = None) -> int:
     wants_json = "--json" in argv
     frames = _debug(argv)
     try:
-        status = _commands().main(argv, prog_name="perdure", standalone_mode=False)
+        status = commands().main(argv, prog_name="perdure", standalone_mode=False)
     except (typer.Abort, KeyboardInterrupt):
         status = _KEYBOARD_INTERRUPT
     except SystemExit as exit_:  # shell completion ends this way
@@ -53,7 +53,7 @@ def execute(arguments: Sequence[str] | None = None) -> int:
 
 
 @cache
-def _commands() -> Any:
+def commands() -> Any:
     """Make the parser of all commands, once: it is the same for every command line."""
     return typer.main.get_command(app)
 

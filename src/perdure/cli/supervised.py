@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perdure.base.errors import UsageError
+from perdure.base.errors import HeldError, TakenError, UsageError
 
 if TYPE_CHECKING:
     from perdure.supervise.command import Command
@@ -64,12 +64,14 @@ class Words:
 class Meant:
     """What the words mean: a subject, and where it is.
 
-    `home` is the supervisor's folder if no other one is given, `store` the run's, if it is known,
-    and `written` the folders that the run writes to, its own first.
+    `home` is the supervisor's folder if no other one is given, and `named_by` the option that it
+    follows from; `store` is the run's, if it is known, and `written` are the folders that the run
+    writes to, its own first.
     """
 
     make: Make
     home: Path
+    named_by: str
     store: Path | None
     written: tuple[Path, ...]
 
@@ -111,7 +113,8 @@ def native(words: Words) -> Meant:
     """Give what makes a study of ours a subject, and its places.
 
     Raises:
-        UsageError: something is missing, or does not go with a study.
+        UsageError: something is missing, or does not go with a study or with `perdure run`.
+        TakenError: the folder is none, or holds something else.
 
     """
     from perdure.supervise.book import FOLDER_NAME  # noqa: PLC0415 - heavy
@@ -145,11 +148,19 @@ def native(words: Words) -> Meant:
         )
     for_run = not _resume_takes(words.rest)
     folder = Path(words.out)
+    _require_words(words)
+    _require_place(folder)
 
     def make(run: Runs) -> Subject:
         return Native(words.study, folder, run, words=words.rest, for_run=for_run)
 
-    return Meant(make=make, home=folder / FOLDER_NAME, store=folder / REGISTRY, written=(folder,))
+    return Meant(
+        make=make,
+        home=folder / FOLDER_NAME,
+        named_by="--out",
+        store=folder / REGISTRY,
+        written=(folder,),
+    )
 
 
 def general(words: Words) -> Meant:
@@ -197,6 +208,7 @@ def general(words: Words) -> Meant:
     return Meant(
         make=lambda runs: General(asked, runs),
         home=Path(_FOLDER) / key,
+        named_by="--dir",
         store=store,
         written=(
             store.parent if store is not None else Path(),
@@ -226,6 +238,7 @@ def settings_of(limits: Limits, meant: Meant, folder: str, shell: tuple[str, ...
         raise UsageError("--poll must be more than 0.")
     return Settings(
         folder=home,
+        option="--dir" if folder else meant.named_by,
         store=meant.store,
         watched=(*meant.written, home),
         allowance=Allowance(
@@ -268,6 +281,27 @@ def settings_of(limits: Limits, meant: Meant, folder: str, shell: tuple[str, ...
         disk_floor=size(limits.disk_floor, "--disk-floor"),
         disk_wait_s=seconds(limits.disk_wait, "--disk-wait"),
     )
+
+
+def _require_words(words: Words) -> None:
+    """Refuse what `perdure run` would not take, before anything is made."""
+    from perdure.cli.entry import commands  # noqa: PLC0415 - it has this command too
+
+    given = [words.study, "--out", words.out, *words.rest]
+    commands().commands["run"].make_context("perdure run", given).close()
+
+
+def _require_place(folder: Path) -> None:
+    """Refuse a folder that no run can have, before anything is made in it."""
+    from perdure.runner.place import require_place  # noqa: PLC0415 - heavy
+
+    try:
+        require_place(folder)
+    except TakenError:
+        raise
+    except (HeldError, OSError):
+        # Who begins a run there may be gone in a moment: that is for an attempt to find out.
+        return
 
 
 def _require_all(words: Words) -> None:

@@ -240,6 +240,15 @@ def test_an_unfinished_run_is_not_gone_on_with_under_other_words(
         (["study.yaml", "--out", "run", "--arm", "mail=3"], "mail"),
         (["study.yaml", "--out", "run", "--health", "mail"], "--health"),
         (["study.yaml", "--out", "run", "--dump-signal", "USR9"], "USR9"),
+        (["study.yaml", "--out", "run", "--dump-signal", "KILL"], "asks it for nothing"),
+        (["study.yaml", "--out", "run", "--dump-signal", "term"], "asks it for nothing"),
+        (["study.yaml", "--out", "run", "--health", "a=x", "--health", "a=y"], "two health checks"),
+        (["study.yaml", "--out", "run", "--pause", "10m", "--pause-max", "1s"], "longer than"),
+        (["study.yaml", "--out", "run", "--patience", "1" + 23 * "0"], "too large"),
+        (["study.yaml", "--out", "run", "--patience-first", "0"], "--patience-first"),
+        (["study.yaml", "--out", "run", "--end", "75=paused", "--end", "75=transient"], "75"),
+        (["study.yaml", "--out", "run", "--end", "300=paused"], "300"),
+        (["study.yaml", "--out", "run", "--", "--bogus"], "--bogus"),
         (["--start", "x", "--resume", "x"], "--exists, --progress, --artifact, --target"),
         ([], "perdure supervise STUDY --out DIR"),
     ],
@@ -248,6 +257,42 @@ def test_what_does_not_fit_is_refused_before_anything(words: list[str], told: st
     """Exit code 2, and a sentence that names it."""
     assert execute(["supervise", *words]) == 2
     assert told in capsys.readouterr().err
+
+
+def test_everything_that_does_not_fit_is_told_at_once(tmp_path: Path, capsys: Any):
+    """Numbers, times, sizes, commands, names, what is missing: a line each, and nothing made."""
+    wrong = {
+        "--patience": "x",
+        "--patience-first": "1.5",
+        "--predicate-errors": "0",
+        "--pause": "3parsecs",
+        "--stall": "-1",
+        "--poll": "0s",
+        "--log-size": "3XB",
+        "--logs": "-1",
+        "--health": "nope",
+        "--arm": "zz=1",
+        "--end": "5=maybe",
+        "--on-done": "a 'b",
+        "--dump-signal": "NOPE",
+        "--target": "many",
+        "--start": "a 'b",
+    }
+    words = [word for pair in wrong.items() for word in pair]
+    home = tmp_path / "sup"
+    given = ["--resume", "b", "--progress", "c", "--artifact", "d", "--dir", str(home)]
+    assert execute(["supervise", *words, *given]) == 2
+    told = capsys.readouterr().err
+    for option in (*wrong, "--exists"):
+        # An arming without a check is told by the name of the check.
+        assert ("'zz'" if option == "--arm" else option) in told, told
+    assert f"{len(wrong) + 1} things on the command line are wrong" in told
+    assert not home.exists()
+    words = ["x.yaml", "--out", str(tmp_path / "run"), "--stall", "soon", "--", "--bogus"]
+    assert execute(["supervise", *words]) == 2
+    told = capsys.readouterr().err
+    assert "--bogus" in told
+    assert "--stall" in told
 
 
 class Answers:

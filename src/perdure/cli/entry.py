@@ -44,7 +44,7 @@ def execute(arguments: Sequence[str] | None = None) -> int:
     except PerdureError as error:
         return _fail(error, wants_json=wants_json, frames=frames and error.exit_status == EXIT_BUG)
     except Exception as error:  # noqa: BLE001 - the one wall that every bug ends at
-        usage = _usage(error)
+        usage = usage_of(error)
         return _fail(usage or bug(error), wants_json=wants_json, frames=frames and usage is None)
     if status == _KEYBOARD_INTERRUPT:
         _report(interrupted(), wants_json=wants_json)
@@ -58,7 +58,7 @@ def commands() -> Any:
     return typer.main.get_command(app)
 
 
-def _usage(error: Exception) -> UsageError | None:
+def usage_of(error: Exception) -> UsageError | None:
     """Translate what the argument parser raises; None if the error is not the parser's."""
     context = getattr(error, "ctx", None)
     if not hasattr(error, "format_message"):

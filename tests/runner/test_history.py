@@ -10,7 +10,7 @@ from tests.support.town import town
 
 from perdure.base.clock import SystemClock
 from perdure.base.errors import HeldError
-from perdure.runner import history
+from perdure.runner import place
 from perdure.runner.history import look_back
 from perdure.trace.lock import GovernorLock, is_held
 
@@ -59,7 +59,7 @@ def test_a_run_that_begins_while_somebody_looks_is_named(
     def not_at_first(folder: Path) -> bool:
         return is_held(folder) if not seen else seen.pop()
 
-    monkeypatch.setattr(history, "is_held", not_at_first)
+    monkeypatch.setattr(place, "is_held", not_at_first)
     (held / "calls.db").touch()
     with pytest.raises(HeldError, match=rf"process {os.getpid()} on"):
         look_back(town(2, out=str(held)), now_s=0.0)

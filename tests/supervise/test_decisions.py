@@ -27,7 +27,7 @@ from perdure.supervise.health import Arming, Health, is_armed, is_useless, looke
 from perdure.supervise.liveness import Deadlines
 from perdure.supervise.masking import masked, secrets_of
 from perdure.supervise.patience import Allowance, Marks, Patience
-from perdure.supervise.quantity import seconds, size
+from perdure.supervise.quantity import number, seconds, size
 from perdure.supervise.space import Growth
 from perdure.supervise.verdict import State, verdict
 
@@ -478,6 +478,14 @@ def test_times_and_sizes():
     for wrong in ("", "-3", "3 weeks", "1e9", "m", "9" * 400):
         with pytest.raises(UsageError):
             seconds(wrong, "--x")
+
+
+def test_numbers_of_something():
+    """From one on, in plain digits, and no more than anybody means."""
+    assert [number(text, "--x") for text in ("1", " 20 ", "007")] == [1, 20, 7]
+    for wrong in ("", "0", "-1", "1.5", "x", "\u0663", "1e3", "1" + 9 * "0" + "0", "9" * 9000):
+        with pytest.raises(UsageError, match="--x"):
+            number(wrong, "--x")
 
 
 def test_secrets_are_taken_out_longest_first():

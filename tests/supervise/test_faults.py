@@ -653,6 +653,7 @@ def test_an_end_that_nothing_would_mend_is_not_tried_again(tool: Tool, code: int
     """An invalid study, a refused resume: the supervisor ends with the run's own code."""
     ended = tool.run({"1 logged:1": "say 3 why-it-failed", "1 committed:2": f"exit {code}"})
     assert ended.status == code
+    assert f"Failed: exit status {code}; trying again would change nothing." in ended.err
     assert tool.verbs() == ["start"]
     assert "why-it-failed\nwhy-it-failed" in ended.err
 

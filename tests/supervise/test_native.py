@@ -149,7 +149,61 @@ def test_an_invalid_study_is_not_tried_again(tmp_path: Path, capsys: Any):
     (tmp_path / "study.yaml").write_text("perdure: 1\nname: x\n")
     words = ["supervise", str(tmp_path / "study.yaml"), "--out", str(tmp_path / "run"), *QUICK]
     assert execute(words) == 65
-    assert "problems in the study" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "problems in the study" in told
+    # It says what ended it, and that what is in the folder is no run.
+    assert "Failed: exit status 65; trying again would change nothing. There is no run" in told
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["supervise"]
+
+
+@pytest.mark.parametrize("place", ["people.csv", "people.csv/run", "/dev/null/run", "full"])
+def test_a_place_that_no_run_can_have_is_refused_before_anything(
+    study: Path, tmp_path: Path, place: str, capsys: Any
+):
+    """A file, or a folder with something else in it: no attempt would change that (73)."""
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.tex").touch()
+    before = sorted(tmp_path.rglob("*"))
+    assert execute(["supervise", str(study), "--out", str(tmp_path / place), *QUICK]) == 73
+    told = capsys.readouterr().err
+    assert "Give" in told
+    assert "--dir" not in told
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_words_that_a_run_would_not_take_are_refused_before_anything(
+    study: Path, tmp_path: Path, capsys: Any
+):
+    """The sentence is that of `perdure run`, and nothing is made."""
+    words = ["supervise", str(study), "--out", str(tmp_path / "run"), *QUICK, "--", "--bogus"]
+    assert execute(words) == 2
+    assert "--bogus" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("text", [b"", b"junkjunk"])
+def test_a_registry_that_is_none_is_a_damaged_run(
+    study: Path, tmp_path: Path, text: bytes, capsys: Any
+):
+    """It is neither started nor resumed, accepted before or not; what to do is said."""
+    out = tmp_path / "run"
+    words = ["supervise", str(study), "--out", str(out), *QUICK, "--", "--model", "baseline"]
+    out.mkdir()
+    (out / "run.db").write_bytes(text)
+    assert execute(words) == 74
+    told = capsys.readouterr().err
+    assert "damaged: neither a start nor a resume applies" in told
+    assert "move it away" in told
+    (out / "run.db").unlink()
+    assert execute(words) == 0
+    for path in out.glob("run.db*"):
+        path.unlink()
+    (out / "run.db").write_bytes(text)
+    assert execute(words) == 74
+    assert "damaged: neither a start nor a resume applies" in capsys.readouterr().err
+    history = (out / "supervise" / "history.jsonl").read_text()
+    assert history.count("attempt-began") == 1
+    assert (out / "supervise" / "receipt.json").exists()
 
 
 def test_an_unfinished_run_is_not_gone_on_with_under_other_words(
@@ -186,6 +240,15 @@ def test_an_unfinished_run_is_not_gone_on_with_under_other_words(
         (["study.yaml", "--out", "run", "--arm", "mail=3"], "mail"),
         (["study.yaml", "--out", "run", "--health", "mail"], "--health"),
         (["study.yaml", "--out", "run", "--dump-signal", "USR9"], "USR9"),
+        (["study.yaml", "--out", "run", "--dump-signal", "KILL"], "asks it for nothing"),
+        (["study.yaml", "--out", "run", "--dump-signal", "term"], "asks it for nothing"),
+        (["study.yaml", "--out", "run", "--health", "a=x", "--health", "a=y"], "two health checks"),
+        (["study.yaml", "--out", "run", "--pause", "10m", "--pause-max", "1s"], "longer than"),
+        (["study.yaml", "--out", "run", "--patience", "1" + 23 * "0"], "too large"),
+        (["study.yaml", "--out", "run", "--patience-first", "0"], "--patience-first"),
+        (["study.yaml", "--out", "run", "--end", "75=paused", "--end", "75=transient"], "75"),
+        (["study.yaml", "--out", "run", "--end", "300=paused"], "300"),
+        (["study.yaml", "--out", "run", "--", "--bogus"], "--bogus"),
         (["--start", "x", "--resume", "x"], "--exists, --progress, --artifact, --target"),
         ([], "perdure supervise STUDY --out DIR"),
     ],
@@ -194,6 +257,42 @@ def test_what_does_not_fit_is_refused_before_anything(words: list[str], told: st
     """Exit code 2, and a sentence that names it."""
     assert execute(["supervise", *words]) == 2
     assert told in capsys.readouterr().err
+
+
+def test_everything_that_does_not_fit_is_told_at_once(tmp_path: Path, capsys: Any):
+    """Numbers, times, sizes, commands, names, what is missing: a line each, and nothing made."""
+    wrong = {
+        "--patience": "x",
+        "--patience-first": "1.5",
+        "--predicate-errors": "0",
+        "--pause": "3parsecs",
+        "--stall": "-1",
+        "--poll": "0s",
+        "--log-size": "3XB",
+        "--logs": "-1",
+        "--health": "nope",
+        "--arm": "zz=1",
+        "--end": "5=maybe",
+        "--on-done": "a 'b",
+        "--dump-signal": "NOPE",
+        "--target": "many",
+        "--start": "a 'b",
+    }
+    words = [word for pair in wrong.items() for word in pair]
+    home = tmp_path / "sup"
+    given = ["--resume", "b", "--progress", "c", "--artifact", "d", "--dir", str(home)]
+    assert execute(["supervise", *words, *given]) == 2
+    told = capsys.readouterr().err
+    for option in (*wrong, "--exists"):
+        # An arming without a check is told by the name of the check.
+        assert ("'zz'" if option == "--arm" else option) in told, told
+    assert f"{len(wrong) + 1} things on the command line are wrong" in told
+    assert not home.exists()
+    words = ["x.yaml", "--out", str(tmp_path / "run"), "--stall", "soon", "--", "--bogus"]
+    assert execute(["supervise", *words]) == 2
+    told = capsys.readouterr().err
+    assert "--bogus" in told
+    assert "--stall" in told
 
 
 class Answers:

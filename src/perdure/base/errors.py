@@ -132,6 +132,12 @@ class HeldError(PerdureError):
     code = "held"
 
 
+class TakenError(HeldError):
+    """The place where a run would be written holds something else, and always will."""
+
+    code = "taken"
+
+
 class StorageError(PerdureError):
     """Storage failed: an unwritable folder, an I/O error, a failed sync."""
 

@@ -39,7 +39,7 @@ def execute(arguments: Sequence[str] | None = None) -> int:
     wants_json = "--json" in argv
     frames = _debug(argv)
     try:
-        status = _commands().main(argv, prog_name="perdure", standalone_mode=False)
+        status = commands().main(argv, prog_name="perdure", standalone_mode=False)
     except (typer.Abort, KeyboardInterrupt):
         status = _KEYBOARD_INTERRUPT
     except SystemExit as exit_:  # shell completion ends this way
@@ -47,7 +47,7 @@ def execute(arguments: Sequence[str] | None = None) -> int:
     except PerdureError as error:
         return _fail(error, wants_json=wants_json, frames=frames and error.exit_status == EXIT_BUG)
     except Exception as error:  # noqa: BLE001 - the one wall that every bug ends at
-        usage = _usage(error)
+        usage = usage_of(error)
         return _fail(usage or bug(error), wants_json=wants_json, frames=frames and usage is None)
     if status == _KEYBOARD_INTERRUPT:
         _report(interrupted(), wants_json=wants_json)
@@ -56,12 +56,12 @@ def execute(arguments: Sequence[str] | None = None) -> int:
 
 
 @cache
-def _commands() -> Any:
+def commands() -> Any:
     """Make the parser of all commands, once: it is the same for every command line."""
     return typer.main.get_command(app)
 
 
-def _usage(error: Exception) -> UsageError | None:
+def usage_of(error: Exception) -> UsageError | None:
     """Translate what a command line is to blame for; None if the error is not of that kind."""
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
         where = one_line(str(error.filename), _NAME_MAX)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from perdure.cli.arguments import Json
 from perdure.cli.command import PlainCommand
-from perdure.cli.supervised import Limits, Words, general, native, settings_of
+from perdure.cli.reading import Reading
+from perdure.cli.supervised import Limits, Words, general, native, require_place, settings_of
 
 if TYPE_CHECKING:
     from perdure.supervise.settings import Settings
@@ -35,9 +37,9 @@ unless --shell is given. docs/supervising.md explains every option.
 Exit codes:
   0   accepted, or accepted before
   3   given up: no progress, or a health check found it useless
-  4   a predicate does not work
+  4   a predicate does not work, or a check gave no answer
   5   it came to its end, and the artifact cannot be accepted
-  73  another supervisor looks after this run
+  73  another supervisor looks after this run, or DIR holds something else
   74  its files or processes fail, or the run that is there is damaged
   78  the study or its words moved since the run began
   else the run's own, or that of --guard
@@ -86,9 +88,7 @@ Progress = Annotated[
 ArtifactCommand = Annotated[
     str, _option("--artifact", metavar="CMD", text="Prints how many units the artifact holds.")
 ]
-Target = Annotated[
-    int | None, _option("--target", metavar="N", text="Units the artifact must hold.")
-]
+Target = Annotated[str, _option("--target", metavar="N", text="Units the artifact must hold.")]
 Dir = Annotated[str, _option("--dir", metavar="DIR", text="Folder of the supervisor's own files.")]
 Shell = Annotated[bool, typer.Option("--shell", help="Run the commands by a shell.")]
 Distinct = Annotated[
@@ -114,11 +114,10 @@ ArtifactFile = Annotated[
     _option("--artifact-file", metavar="PATH", text="A file of the artifact; repeatable."),
 ]
 Attempts = Annotated[
-    int,
-    typer.Option("--patience", metavar="N", min=1, help="Attempts in a row without progress."),
+    str, typer.Option("--patience", metavar="N", help="Attempts in a row without progress.")
 ]
 AttemptsFirst = Annotated[
-    int | None,
+    str,
     _option("--patience-first", metavar="N", text="The same, before the first unit of all."),
 ]
 PatienceTime = Annotated[
@@ -158,10 +157,8 @@ PredicateTime = Annotated[
     str, typer.Option("--predicate-time", metavar="TIME", help="Deadline of a predicate.")
 ]
 PredicateErrors = Annotated[
-    int,
-    typer.Option(
-        "--predicate-errors", metavar="N", min=1, help="Broken answers in a row that end all."
-    ),
+    str,
+    typer.Option("--predicate-errors", metavar="N", help="Broken answers in a row that end all."),
 ]
 Ends = Annotated[
     list[str] | None,
@@ -199,7 +196,7 @@ Warn = Annotated[list[str] | None, _option("--warn", metavar="NAME", text="The c
 LogSize = Annotated[
     str, typer.Option("--log-size", metavar="SIZE", help="Size of an attempt's log.")
 ]
-Logs = Annotated[int, typer.Option("--logs", metavar="N", min=1, help="Logs that are kept.")]
+Logs = Annotated[str, typer.Option("--logs", metavar="N", help="Logs that are kept.")]
 MaskEnv = Annotated[
     list[str] | None,
     _option("--mask-env", metavar="NAME", text="A variable with a secret; repeatable."),
@@ -221,7 +218,7 @@ def supervise(
     exists: Exists = "",
     progress: Progress = "",
     artifact: ArtifactCommand = "",
-    target: Target = None,
+    target: Target = "",
     folder: Dir = "",
     shell: Shell = False,
     distinct: Distinct = False,
@@ -230,8 +227,8 @@ def supervise(
     store_head: StoreHead = "",
     artifact_head: ArtifactHead = "",
     artifact_file: ArtifactFile = None,
-    attempts: Attempts = 3,
-    attempts_first: AttemptsFirst = None,
+    attempts: Attempts = "3",
+    attempts_first: AttemptsFirst = "",
     patience_time: PatienceTime = "30m",
     pause: Pause = "10s",
     pause_max: PauseMax = "5m",
@@ -244,7 +241,7 @@ def supervise(
     stop_grace: StopGrace = "10m",
     poll: Poll = "5s",
     predicate_time: PredicateTime = "1m",
-    predicate_errors: PredicateErrors = 3,
+    predicate_errors: PredicateErrors = "3",
     end: Ends = None,
     guard: Guard = "",
     dump_signal: DumpSignal = "",
@@ -257,7 +254,7 @@ def supervise(
     arm: Arm = None,
     warn: Warn = None,
     log_size: LogSize = "64MB",
-    logs: Logs = 20,
+    logs: Logs = "20",
     mask_env: MaskEnv = None,
     disk_floor: DiskFloor = "64MB",
     disk_wait: DiskWait = "1d",
@@ -266,8 +263,8 @@ def supervise(
     """Supervise a run; the exit status says what came of it.
 
     Raises:
-        UsageError: an option is missing, or cannot be read.
-        HeldError: another supervisor looks after the run.
+        UsageError: options are missing, or cannot be read; names all of them.
+        HeldError: another supervisor looks after the run, or its folder holds something else.
         StorageError: the supervisor's folder cannot be used.
 
     """
@@ -292,10 +289,11 @@ def supervise(
         artifact_files=tuple(artifact_file or ()),
         shell=shell_words(_which) if shell else (),
     )
-    meant = native(words) if study or out else general(words)
+    reading = Reading()
+    meant = native(words, reading) if study or out else general(words, reading)
     limits = Limits(
         attempts=attempts,
-        attempts_first=attempts if attempts_first is None else attempts_first,
+        attempts_first=attempts_first,
         patience_time=patience_time,
         pause=pause,
         pause_max=pause_max,
@@ -330,7 +328,10 @@ def supervise(
         disk_floor=disk_floor,
         disk_wait=disk_wait,
     )
-    settings = settings_of(limits, meant, folder, words.shell)
+    settings = settings_of(limits, meant, folder, words.shell, reading)
+    reading.require()
+    if study:
+        require_place(Path(out))
     from perdure.cli.output import write_error  # noqa: PLC0415 - heavy
     from perdure.supervise.assembly import supervise as keep_alive  # noqa: PLC0415 - heavy
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perdure.base.errors import UsageError
+from perdure.base.errors import HeldError, TakenError, UsageError
+from perdure.base.text import one_line
+from perdure.cli.reading import Reading
 
 if TYPE_CHECKING:
     from perdure.supervise.command import Command
@@ -36,6 +38,19 @@ _NOT_PASSED = {
     "--force": "Force it once by hand, with `perdure resume`; that is recorded. Then supervise it.",
 }
 _FOLDER = ".supervise"
+_CODE_MAX = 255
+_CODE_DIGITS = 3
+# What asks for an end, what cannot be caught, and what only a terminal has a use for.
+_ENDING = frozenset(
+    {
+        signal.SIGKILL,
+        signal.SIGSTOP,
+        signal.SIGTERM,
+        signal.SIGINT,
+        signal.SIGHUP,
+        signal.SIGTSTP,
+    }
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +65,7 @@ class Words:
     exists: str = ""
     progress: str = ""
     artifact: str = ""
-    target: int | None = None
+    target: str = ""
     distinct: bool = False
     steps: str = ""
     busy: str = ""
@@ -64,12 +79,14 @@ class Words:
 class Meant:
     """What the words mean: a subject, and where it is.
 
-    `home` is the supervisor's folder if no other one is given, `store` the run's, if it is known,
-    and `written` the folders that the run writes to, its own first.
+    `home` is the supervisor's folder if no other one is given, and `named_by` the option that it
+    follows from; `store` is the run's, if it is known, and `written` are the folders that the run
+    writes to, its own first.
     """
 
     make: Make
     home: Path
+    named_by: str
     store: Path | None
     written: tuple[Path, ...]
 
@@ -78,8 +95,8 @@ class Meant:
 class Limits:
     """What the command line says of the supervisor."""
 
-    attempts: int
-    attempts_first: int
+    attempts: str
+    attempts_first: str
     patience_time: str
     pause: str
     pause_max: str
@@ -92,7 +109,7 @@ class Limits:
     stop_grace: str
     poll: str
     predicate_time: str
-    predicate_errors: int
+    predicate_errors: str
     ends: tuple[str, ...]
     guard: str
     dump_signal: str
@@ -101,18 +118,16 @@ class Limits:
     arm: tuple[str, ...]
     warn: tuple[str, ...]
     log_size: str
-    logs: int
+    logs: str
     mask_env: tuple[str, ...]
     disk_floor: str
     disk_wait: str
 
 
-def native(words: Words) -> Meant:
+def native(words: Words, reading: Reading) -> Meant:
     """Give what makes a study of ours a subject, and its places.
 
-    Raises:
-        UsageError: something is missing, or does not go with a study.
-
+    Something may be missing, or not go with a study or with `perdure run`.
     """
     from perdure.supervise.book import FOLDER_NAME  # noqa: PLC0415 - heavy
     from perdure.supervise.native import REGISTRY, Native  # noqa: PLC0415 - heavy
@@ -131,42 +146,51 @@ def native(words: Words) -> Meant:
         "--artifact-file": words.artifact_files,
         "--distinct": words.distinct,
     }
-    if any(value not in ("", None, (), False) for value in theirs.values()):
-        named = [name for name, value in theirs.items() if value not in ("", None, (), False)]
-        raise UsageError(
+    if named := [name for name, value in theirs.items() if value not in ("", (), False)]:
+        reading.refuse(
             f"{', '.join(named)} and a study (or --out) do not go together.",
             remedy="A study needs only `perdure supervise STUDY --out DIR`; another runner needs "
             "neither STUDY nor --out.",
         )
     if not words.study or not words.out:
-        raise UsageError(
+        reading.refuse(
             "A study needs --out, and --out a study.",
             remedy="Write `perdure supervise STUDY --out DIR`.",
         )
-    for_run = not _resume_takes(words.rest)
+    for_run = not reading.take(lambda: _resume_takes(words.rest), instead=True)
     folder = Path(words.out)
+    if words.study and words.out:
+        reading.take(lambda: _require_words(words), None)
 
     def make(run: Runs) -> Subject:
         return Native(words.study, folder, run, words=words.rest, for_run=for_run)
 
-    return Meant(make=make, home=folder / FOLDER_NAME, store=folder / REGISTRY, written=(folder,))
+    return Meant(
+        make=make,
+        home=folder / FOLDER_NAME,
+        named_by="--out",
+        store=folder / REGISTRY,
+        written=(folder,),
+    )
 
 
-def general(words: Words) -> Meant:
+def general(words: Words, reading: Reading) -> Meant:
     """Give what makes any runner a subject, and its places.
 
-    Raises:
-        UsageError: something is missing or cannot be read; names all that is missing.
-
+    Something may be missing, or be no command.
     """
-    from perdure.supervise.command import is_path, parse  # noqa: PLC0415 - heavy
+    from perdure.supervise.command import Command, is_path, parse  # noqa: PLC0415 - heavy
     from perdure.supervise.general import Asked, General  # noqa: PLC0415 - heavy
+    from perdure.supervise.quantity import number  # noqa: PLC0415 - heavy
 
-    _require_all(words)
-    assert words.target is not None
+    reading.take(lambda: _require_all(words), None)
+    nothing = Command(words=(), text="")
 
     def command(text: str, option: str) -> Command:
-        return parse(text, option, shell=words.shell)
+        # What is missing is told already.
+        if not text:
+            return nothing
+        return reading.take(lambda: parse(text, option, shell=words.shell), nothing)
 
     def optional(text: str, option: str) -> Command | None:
         return command(text, option) if text else None
@@ -174,7 +198,7 @@ def general(words: Words) -> Meant:
     at_path = is_path(words.exists)
     store = Path(parse(words.exists, "--exists").words[0]) if at_path else None
     if bool(words.store_head) is not bool(words.artifact_head):
-        raise UsageError(
+        reading.refuse(
             "--store-head and --artifact-head are compared with each other.", remedy="Give both."
         )
     asked = Asked(
@@ -183,7 +207,7 @@ def general(words: Words) -> Meant:
         exists=store if store is not None else command(words.exists, "--exists"),
         progress=command(words.progress, "--progress"),
         artifact=command(words.artifact, "--artifact"),
-        target=words.target,
+        target=reading.take(lambda: number(words.target, "--target"), 1) if words.target else 1,
         distinct=words.distinct,
         steps=optional(words.steps, "--steps"),
         busy=optional(words.busy, "--busy"),
@@ -197,6 +221,7 @@ def general(words: Words) -> Meant:
     return Meant(
         make=lambda runs: General(asked, runs),
         home=Path(_FOLDER) / key,
+        named_by="--dir",
         store=store,
         written=(
             store.parent if store is not None else Path(),
@@ -205,69 +230,118 @@ def general(words: Words) -> Meant:
     )
 
 
-def settings_of(limits: Limits, meant: Meant, folder: str, shell: tuple[str, ...]) -> Settings:
-    """Read the limits. `folder` is the one that is given for the supervisor's own files, if any.
-
-    Raises:
-        UsageError: one of them cannot be read.
-
-    """
+def settings_of(
+    limits: Limits, meant: Meant, folder: str, shell: tuple[str, ...], reading: Reading
+) -> Settings:
+    """Read the limits. `folder` is the one that is given for the supervisor's own files, if any."""
     from perdure.supervise.backoff import Backoff  # noqa: PLC0415 - heavy
     from perdure.supervise.command import parse  # noqa: PLC0415 - heavy
     from perdure.supervise.escalation import Graces  # noqa: PLC0415 - heavy
     from perdure.supervise.liveness import Deadlines  # noqa: PLC0415 - heavy
     from perdure.supervise.patience import Allowance  # noqa: PLC0415 - heavy
-    from perdure.supervise.quantity import seconds, size  # noqa: PLC0415 - heavy
+    from perdure.supervise.quantity import number, seconds, size  # noqa: PLC0415 - heavy
     from perdure.supervise.settings import Event, Settings  # noqa: PLC0415 - heavy
 
+    def time(text: str, option: str) -> float:
+        return reading.take(lambda: seconds(text, option), 1.0)
+
+    def bytes_(text: str, option: str) -> int:
+        return reading.take(lambda: size(text, option), 1)
+
+    def count(text: str, option: str) -> int:
+        return reading.take(lambda: number(text, option), 1)
+
+    def command(text: str, option: str) -> Command | None:
+        return reading.take(lambda: parse(text, option, shell=shell) if text else None, None)
+
     home = Path(folder) if folder else meant.home
-    poll_s = seconds(limits.poll, "--poll")
+    poll_s = time(limits.poll, "--poll")
     if not poll_s:
-        raise UsageError("--poll must be more than 0.")
+        reading.refuse("--poll must be more than 0.")
+    backoff = Backoff(
+        first_s=time(limits.pause, "--pause"), cap_s=time(limits.pause_max, "--pause-max")
+    )
+    if backoff.first_s > backoff.cap_s:
+        reading.refuse(
+            f"--pause ({limits.pause}) is longer than --pause-max ({limits.pause_max}).",
+            remedy="Give a longer --pause-max, too.",
+        )
+    attempts = count(limits.attempts, "--patience")
+    hooks = {Event(name): command(text, f"--on-{name}") for name, text in limits.hooks.items()}
+    predicate_s, grace_s = (
+        time(limits.predicate_time, "--predicate-time"),
+        time(limits.grace, "--grace"),
+    )
     return Settings(
         folder=home,
+        option="--dir" if folder else meant.named_by,
         store=meant.store,
         watched=(*meant.written, home),
         allowance=Allowance(
-            attempts=limits.attempts,
-            seconds=seconds(limits.patience_time, "--patience-time"),
-            before_first=limits.attempts_first,
+            attempts=attempts,
+            seconds=time(limits.patience_time, "--patience-time"),
+            before_first=count(limits.attempts_first, "--patience-first")
+            if limits.attempts_first
+            else attempts,
         ),
-        backoff=Backoff(
-            first_s=seconds(limits.pause, "--pause"), cap_s=seconds(limits.pause_max, "--pause-max")
-        ),
+        backoff=backoff,
         deadlines=Deadlines(
-            stall_s=seconds(limits.stall, "--stall"),
-            heartbeat_s=seconds(limits.heartbeat_time, "--heartbeat-time"),
-            attempt_s=seconds(limits.attempt_limit, "--attempt-limit"),
-            total_s=seconds(limits.total_limit, "--total-limit"),
+            stall_s=time(limits.stall, "--stall"),
+            heartbeat_s=time(limits.heartbeat_time, "--heartbeat-time"),
+            attempt_s=time(limits.attempt_limit, "--attempt-limit"),
+            total_s=time(limits.total_limit, "--total-limit"),
         ),
-        graces=Graces(
-            grace_s=seconds(limits.grace, "--grace"),
-            stop_s=seconds(limits.stop_grace, "--stop-grace"),
-        ),
-        table=_table(limits.ends),
-        hooks={
-            Event(name): parse(text, f"--on-{name}", shell=shell)
-            for name, text in limits.hooks.items()
-            if text
-        },
-        checks=_checks(limits, shell),
+        graces=Graces(grace_s=grace_s, stop_s=time(limits.stop_grace, "--stop-grace")),
+        table=_table(limits.ends, reading),
+        hooks={event: hook for event, hook in hooks.items() if hook is not None},
+        checks=_checks(limits, shell, reading),
         heartbeat=Path(limits.heartbeat) if limits.heartbeat else None,
-        guard=parse(limits.guard, "--guard", shell=shell) if limits.guard else None,
-        dump_signal=_signal(limits.dump_signal),
+        guard=command(limits.guard, "--guard"),
+        dump_signal=reading.take(lambda: _signal(limits.dump_signal), None),
         secret_names=limits.mask_env,
         poll_s=poll_s,
         look_s=min(0.5, poll_s),
-        predicate_s=seconds(limits.predicate_time, "--predicate-time"),
-        hook_s=min(60.0, seconds(limits.predicate_time, "--predicate-time")),
-        leave_s=min(5.0, seconds(limits.grace, "--grace")),
-        errors_max=limits.predicate_errors,
-        log_bytes=size(limits.log_size, "--log-size"),
-        logs_max=limits.logs,
-        disk_floor=size(limits.disk_floor, "--disk-floor"),
-        disk_wait_s=seconds(limits.disk_wait, "--disk-wait"),
+        predicate_s=predicate_s,
+        hook_s=min(60.0, predicate_s),
+        leave_s=min(5.0, grace_s),
+        errors_max=count(limits.predicate_errors, "--predicate-errors"),
+        log_bytes=bytes_(limits.log_size, "--log-size"),
+        logs_max=count(limits.logs, "--logs"),
+        disk_floor=bytes_(limits.disk_floor, "--disk-floor"),
+        disk_wait_s=time(limits.disk_wait, "--disk-wait"),
     )
+
+
+def _require_words(words: Words) -> None:
+    """Refuse what `perdure run` would not take, before anything is made."""
+    from perdure.cli.entry import commands, usage_of  # noqa: PLC0415 - it has this command too
+
+    given = [words.study, "--out", words.out, *words.rest]
+    try:
+        commands().commands["run"].make_context("perdure run", given).close()
+    except Exception as error:
+        usage = usage_of(error)
+        if usage is None:
+            raise
+        raise usage from error
+
+
+def require_place(folder: Path) -> None:
+    """Refuse a folder that no run can have, before anything is made in it.
+
+    Raises:
+        TakenError: it is none, or holds something else.
+
+    """
+    from perdure.runner import place  # noqa: PLC0415 - heavy
+
+    try:
+        place.require_place(folder)
+    except TakenError:
+        raise
+    except (HeldError, OSError):
+        # Who begins a run there may be gone in a moment: that is for an attempt to find out.
+        return
 
 
 def _require_all(words: Words) -> None:
@@ -279,10 +353,8 @@ def _require_all(words: Words) -> None:
         "--artifact": words.artifact,
         "--target": words.target,
     }
-    missing = [name for name, value in needed.items() if value in ("", None)]
+    missing = [name for name, value in needed.items() if not value]
     if not missing:
-        if words.target is not None and words.target < 1:
-            raise UsageError("--target must be at least 1: nothing at all is no artifact.")
         return
     remedy = f"Add {', '.join(missing)}."
     if "--exists" in missing:
@@ -324,51 +396,65 @@ def _resume_takes(rest: tuple[str, ...]) -> bool:
     return takes_all
 
 
-def _table(ends: tuple[str, ...]) -> dict[int, Kind]:
+def _table(ends: tuple[str, ...], reading: Reading) -> dict[int, Kind]:
     from perdure.supervise.ends import USUAL, Kind  # noqa: PLC0415 - heavy
 
-    table = dict(USUAL)
+    table, said = dict(USUAL), dict[int, str]()
     for text in ends:
         code, _, kind = text.partition("=")
-        if not code.isdigit() or kind not in set(Kind):
-            raise UsageError(
-                f"--end {text!r} says nothing.", remedy=f"Write --end CODE={'|'.join(Kind)}."
+        if not (code.isascii() and code.isdigit() and len(code) <= _CODE_DIGITS) or (
+            int(code) > _CODE_MAX or kind not in set(Kind)
+        ):
+            reading.refuse(
+                f"--end {one_line(text)!r} says nothing.",
+                remedy=f"Write --end CODE={'|'.join(Kind)}, with a code up to {_CODE_MAX}.",
             )
-        if (int(code) == 0) is not (kind == Kind.DONE):
-            raise UsageError("Exit status 0 is done, and no other one is.")
-        table[int(code)] = Kind(kind)
+        elif (int(code) == 0) is not (kind == Kind.DONE):
+            reading.refuse(f"--end {text}: Exit status 0 is done, and no other one is.")
+        elif said.setdefault(int(code), kind) != kind:
+            reading.refuse(f"--end says of {code} that it is {said[int(code)]}, and {kind}.")
+        else:
+            table[int(code)] = Kind(kind)
     return table
 
 
-def _checks(limits: Limits, shell: tuple[str, ...]) -> tuple[Check, ...]:
-    from perdure.supervise.command import parse  # noqa: PLC0415 - heavy
+def _checks(limits: Limits, shell: tuple[str, ...], reading: Reading) -> tuple[Check, ...]:
+    from perdure.supervise.command import Command, parse  # noqa: PLC0415 - heavy
     from perdure.supervise.health import Arming  # noqa: PLC0415 - heavy
     from perdure.supervise.quantity import seconds  # noqa: PLC0415 - heavy
     from perdure.supervise.settings import Check  # noqa: PLC0415 - heavy
 
-    commands = dict(_named(text, "--health") for text in limits.health)
+    commands: dict[str, Command] = {}
+    nothing = Command(words=(), text="")
+    for name, text in _all_named(limits.health, "--health", reading):
+        if name in commands:
+            reading.refuse(f"There are two health checks {name!r}.", remedy="Name one otherwise.")
+        commands[name] = reading.take(lambda: parse(text, "--health", shell=shell), nothing)  # noqa: B023 - called at once
     after_s: dict[str, float] = {}
     from_units: dict[str, int] = {}
-    for text in limits.arm:
-        name, when = _named(text, "--arm")
-        if when.isdigit():
+    for name, when in _all_named(limits.arm, "--arm", reading):
+        if when.isascii() and when.isdigit():
             from_units[name] = int(when)
         else:
-            after_s[name] = seconds(when, "--arm")
-    unknown = sorted({*after_s, *from_units, *limits.warn} - set(commands))
-    if unknown:
-        raise UsageError(
-            f"There is no health check {unknown[0]!r}.", remedy="Name one of --health."
-        )
+            after_s[name] = reading.take(lambda: seconds(when, "--arm"), 0.0)  # noqa: B023 - at once
+    for name in sorted({*after_s, *from_units, *limits.warn} - set(commands)):
+        reading.refuse(f"There is no health check {name!r}.", remedy="Name one of --health.")
     return tuple(
         Check(
             name=name,
-            command=parse(text, "--health", shell=shell),
+            command=command,
             arming=Arming(after_s=after_s.get(name, 0.0), from_units=from_units.get(name, 0)),
             only_warns=name in limits.warn,
         )
-        for name, text in commands.items()
+        for name, command in commands.items()
     )
+
+
+def _all_named(texts: tuple[str, ...], option: str, reading: Reading) -> Iterator[tuple[str, str]]:
+    for text in texts:
+        name, rest = reading.take(lambda: _named(text, option), ("", ""))  # noqa: B023 - at once
+        if name:
+            yield name, rest
 
 
 def _named(text: str, option: str) -> tuple[str, str]:
@@ -382,8 +468,14 @@ def _signal(name: str) -> int | None:
     if not name:
         return None
     try:
-        return int(signal.Signals[f"SIG{name.upper().removeprefix('SIG')}"])
+        found = signal.Signals[f"SIG{name.upper().removeprefix('SIG')}"]
     except KeyError as error:
         raise UsageError(
             f"There is no signal {name!r}.", remedy="Write --dump-signal USR1, or another name."
         ) from error
+    if found in _ENDING:
+        raise UsageError(
+            f"--dump-signal {name} ends a run, or stops it, and asks it for nothing.",
+            remedy="Name the signal at which it writes its stacks, such as USR1.",
+        )
+    return int(found)

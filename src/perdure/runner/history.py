@@ -10,8 +10,6 @@ from pathlib import Path
 
 import msgspec
 
-from perdure.base.errors import HeldError
-from perdure.base.text import one_line
 from perdure.closure.compare import Differences
 from perdure.closure.compare import compare as compare_code
 from perdure.closure.fingerprint import fingerprint
@@ -21,11 +19,9 @@ from perdure.records.registry import LogPayload, Moved, RunState
 from perdure.records.result import RunResult
 from perdure.records.study import Study
 from perdure.runner.config import RunConfig
-from perdure.runner.failure_log import LOGS_NAME
 from perdure.runner.governor import result_of
 from perdure.runner.inputs import Asked, holds_out_the_same, what_moved
 from perdure.runner.ledger import spent_in, spent_outside
-from perdure.runner.meter import STATUS_NAME
 from perdure.runner.moved import (
     compare,
     moved_budget,
@@ -34,7 +30,7 @@ from perdure.runner.moved import (
     require_leave,
     told,
 )
-from perdure.runner.stacks import is_of_stacks
+from perdure.runner.place import require_empty, require_folder, require_free
 from perdure.study.identity import input_hashes
 from perdure.trace.files import exists
 from perdure.trace.forced import (
@@ -43,17 +39,9 @@ from perdure.trace.forced import (
     study_in_force,
     transport_in_force,
 )
-from perdure.trace.lock import LOCK_NAME, held_error, is_held
 from perdure.trace.mounts import require_local
 from perdure.trace.reader import RunReader
-from perdure.trace.registry_file import REGISTRY_NAME, WORLDS_NAME
-from perdure.trace.reserve import RESERVE_NAME
-from perdure.trace.stop_request import STOP_NAME
-from perdure.trace.workers_lock import WORKERS_LOCK_NAME
-
-# Files that a run leaves which was killed before its registry was born.
-# The last is where a supervisor of the run has its own files, before there is a run.
-_REMAINS = {LOCK_NAME, WORKERS_LOCK_NAME, RESERVE_NAME, STOP_NAME, STATUS_NAME, "supervise"}
+from perdure.trace.registry_file import REGISTRY_NAME
 
 
 @dataclass(frozen=True)
@@ -109,11 +97,11 @@ def look_back(config: RunConfig, *, now_s: float, holding: bool = False) -> Hist
     folder = Path(config.out)
     if not config.network_fs:
         require_local(folder)
-    _require_folder(folder)
+    require_folder(folder)
     if not holding:
-        _require_free(folder)
+        require_free(folder)
     if not exists(folder / REGISTRY_NAME):
-        _require_empty(folder)
+        require_empty(folder)
         return History(
             code=code_of(config),
             priced=priced(config.study, now_s=now_s),
@@ -235,36 +223,3 @@ def code_of_study(study: Study) -> tuple[str, ...]:
 
 def _own(classes: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in dict.fromkeys(classes) if not name.startswith("perdure."))
-
-
-def _require_folder(folder: Path) -> None:
-    if folder.exists() and not folder.is_dir():
-        raise HeldError("This is not a folder.", where=str(folder), remedy="Give another one.")
-
-
-def _require_free(folder: Path) -> None:
-    if is_held(folder):
-        raise held_error(folder)
-
-
-def _require_empty(folder: Path) -> None:
-    if not folder.exists():
-        return
-    others = sorted(item.name for item in folder.iterdir() if not _is_left_of_a_run(item))
-    if others:
-        # What another run began to write there just now is not something else.
-        _require_free(folder)
-        raise HeldError(
-            f"The folder holds something else ({one_line(others[0], 40)!r}).",
-            where=str(folder),
-            remedy="Give a folder that is empty or does not exist yet.",
-        )
-
-
-def _is_left_of_a_run(item: Path) -> bool:
-    """Say whether a run leaves this that is killed before its registry is born."""
-    if item.name == WORLDS_NAME:
-        return item.is_dir() and not any(item.iterdir())
-    if item.name == LOGS_NAME:
-        return item.is_dir() and all(map(is_of_stacks, item.iterdir()))
-    return item.name in _REMAINS or item.name.startswith(REGISTRY_NAME)

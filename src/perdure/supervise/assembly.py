@@ -62,7 +62,7 @@ def supervise(
         raise StorageError(
             f"The supervisor's folder cannot be made ({error.strerror or error}).",
             where=str(settings.folder),
-            remedy="Give another one with --dir.",
+            remedy=f"Give another one with {settings.option}.",
         ) from error
     held = become_the_one(settings.folder)
     claim = Claim(settings.store)

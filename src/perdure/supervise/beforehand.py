@@ -15,7 +15,7 @@ from perdure.supervise.ends import End
 from perdure.supervise.looks import Looks
 from perdure.supervise.means import Means
 from perdure.supervise.stop_request import StopRequest
-from perdure.supervise.verdict import EXIT_BROKEN, State, Verdict, broken, stopped
+from perdure.supervise.verdict import EXIT_BROKEN, State, Verdict, broken, damaged, stopped
 
 
 class Beforehand:
@@ -35,6 +35,8 @@ class Beforehand:
         if (ended := await self._from_receipt()) is not None:
             return ended
         await self._looks.standing()
+        if self._case.look.damage:
+            return damaged(self._case.look.damage)
         return broken(progress=self._case.look.progress, steps=self._case.look.steps)
 
     async def _from_receipt(self) -> Verdict | None:
@@ -47,6 +49,8 @@ class Beforehand:
             # It was counted when it was accepted: to find nothing is no answer any more.
             means.subject.counted.add("artifact")
             case.look = await means.subject.standing()
+            if case.look.damage:
+                return damaged(case.look.damage)
             await self._looks.artifact(End(status=EXIT_DONE))
             target, unsure = means.subject.target, case.artifact.uncertainty
             against = (

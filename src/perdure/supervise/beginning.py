@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from perdure.base.errors import EXIT_MOVED, EXIT_STOPPED, EXIT_STORAGE
+from perdure.base.errors import EXIT_MOVED, EXIT_STOPPED
 from perdure.base.text import sentence
 from perdure.supervise.answers import Answer, Existence, last_words
 from perdure.supervise.asking import Asking
@@ -18,7 +18,7 @@ from perdure.supervise.room import Room
 from perdure.supervise.settings import Event
 from perdure.supervise.stop_request import StopRequest
 from perdure.supervise.telling import Telling
-from perdure.supervise.verdict import EXIT_BROKEN, State, Verdict, broken, stopped
+from perdure.supervise.verdict import EXIT_BROKEN, State, Verdict, broken, damaged, stopped
 
 
 class Beginning:
@@ -57,12 +57,7 @@ class Beginning:
                 why=f"--exists does not work: {fault.rstrip('.')}",
             )
         if existence is Existence.DAMAGED:
-            return Verdict(
-                state=State.FAILED,
-                code=EXIT_STORAGE,
-                why="the run that is there is damaged: neither a start nor a resume applies. "
-                "Look at it, move it away, and run the same command again",
-            )
+            return damaged()
         if self._case.kept.attempt and (ended := await self._guarded()) is not None:
             return ended
         return await self._begun(resume=existence is Existence.USABLE)

@@ -17,7 +17,7 @@ from perdure.supervise.looks import Looks
 from perdure.supervise.means import Means
 from perdure.supervise.slot import read
 from perdure.supervise.telling import Telling
-from perdure.supervise.verdict import State, Verdict, broken, verdict
+from perdure.supervise.verdict import State, Verdict, broken, damaged, verdict
 
 
 class Judgement:
@@ -96,6 +96,8 @@ class Judgement:
             holds_progress=holds_progress,
             is_damaged=artifact.is_damaged,
         )
+        if look.damage:
+            blamed = damaged(look.damage)
         if blamed and found.state in {State.WAITING, State.GAVE_UP, State.UNACCEPTABLE}:
             found = blamed
         if end.is_clean and holds_progress and found.state is not State.DONE:

@@ -15,7 +15,7 @@ import msgspec
 
 from perdure.base.text import one_line
 from perdure.supervise.acceptance import Artifact
-from perdure.supervise.answers import Answer, Existence, Ran
+from perdure.supervise.answers import DAMAGED, Answer, Existence, Ran
 from perdure.supervise.command import Command
 from perdure.supervise.general import Runs
 from perdure.supervise.stored import Process
@@ -28,6 +28,7 @@ REGISTRY = "run.db"
 _STATUS = "status.json"
 _STATUS_BYTES_MAX = 65_536
 _KEPT = "kept"
+_DAMAGED_RECORD = "damaged-record"
 
 
 class Moment(msgspec.Struct):
@@ -55,6 +56,16 @@ class _Told(msgspec.Struct):
     ticks_closed: int
     calls: int
     outside: _Outside
+
+
+class _Error(msgspec.Struct):
+    code: str
+    wrong: str
+    where: str
+
+
+class _Failed(msgspec.Struct):
+    error: _Error
 
 
 class _World(msgspec.Struct):
@@ -177,7 +188,9 @@ class Native:
             return Look()
         told, ran = await self._asked("status", _Told)
         if told is None:
-            return Look(progress=Answer(fault=_no_answer("status", ran)))
+            damage = _damage(ran)
+            fault = "" if damage else _no_answer("status", ran)
+            return Look(progress=Answer(fault=fault), damage=damage)
         self._target = told.ticks
         kept = sum(part.count for part in told.outside.parts if part.kind == _KEPT)
         return Look(
@@ -227,6 +240,17 @@ class Native:
 
 def _no_answer(command: str, ran: Ran) -> str:
     return f"`perdure {command}` gave no answer: {_why(ran)}"
+
+
+def _damage(ran: Ran) -> str:
+    """Give what a command of ours says is wrong with a damaged record; empty if it does not."""
+    if ran.fault or ran.status != DAMAGED:
+        return ""
+    try:
+        error = msgspec.json.decode(ran.out, type=_Failed).error
+    except msgspec.MsgspecError:
+        return ""
+    return f"{error.where}: {error.wrong}" if error.code == _DAMAGED_RECORD else ""
 
 
 def _why(ran: Ran) -> str:

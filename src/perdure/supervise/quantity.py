@@ -1,4 +1,4 @@
-"""Times and sizes as people write them: `30m`, `250ms`, `64MB`. Pure."""
+"""Times, sizes and counts as people write them: `30m`, `250ms`, `64MB`, `3`. Pure."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from perdure.base.text import one_line
 
 _UNITS_S = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _UNITS_BYTES = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
+_COUNT_MAX = 10**9
 _WRITTEN = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]*)")
 
 
@@ -32,6 +33,21 @@ def size(text: str, option: str) -> int:
 
     """
     return int(_read(text, _UNITS_BYTES, option, "a size such as 500kB, 64MB, 2GB"))
+
+
+def number(text: str, option: str) -> int:
+    """Read how many; at least one.
+
+    Raises:
+        UsageError: it is not a number of anything.
+
+    """
+    found = text.strip()
+    if not (found.isascii() and found.isdigit() and found.strip("0")):
+        raise UsageError(f"{option} {one_line(text)!r} is not a whole number from 1 on.")
+    if len(found.lstrip("0")) > len(str(_COUNT_MAX)) or int(found) > _COUNT_MAX:
+        raise UsageError(f"{option} {one_line(text)!r} is too large.")
+    return int(found)
 
 
 def _read(text: str, units: Mapping[str, float], option: str, kind: str) -> float:

@@ -40,13 +40,14 @@ class Check:
 class Settings:
     """Everything about a supervisor that is not about the run itself.
 
-    Times are seconds, sizes bytes. `folder` is the supervisor's own, and `store` where the run has
-    its own, None if that is not known. On the disks of `watched` there has to be room: first that
-    of the run, then all others that are written to. `errors_max` is how often in a row a predicate
-    may be broken. `disk_wait_s` is how long a full disk is waited for.
+    Times are seconds, sizes bytes. `folder` is the supervisor's own, which `option` names, and
+    `store` where the run has its own, None if that is not known. On the disks of `watched` there
+    has to be room: first that of the run, then all others that are written to. `errors_max` is how
+    often in a row a predicate may be broken. `disk_wait_s` is how long a full disk is waited for.
     """
 
     folder: Path
+    option: str = "--dir"
     store: Path | None = None
     allowance: Allowance = field(default_factory=Allowance)
     backoff: Backoff = field(default_factory=Backoff)

@@ -18,7 +18,8 @@ class Look(Record):
     ever seen. `pulse` only says, within one attempt, that something goes on. `busy` says that it
     waits for something that has a limit of its own. `beat` is any text that changes as it lives.
     `is_glance` says that it is what the run said of itself, and not what its record holds: it may
-    lag behind, and a run that has just begun has said nothing.
+    lag behind, and a run that has just begun has said nothing. `damage` says what is wrong with a
+    record that nothing can be done with any more.
     """
 
     progress: Answer = Answer()
@@ -27,6 +28,7 @@ class Look(Record):
     busy: bool = False
     beat: str = ""
     is_glance: bool = False
+    damage: str = ""
 
 
 class Subject(Protocol):

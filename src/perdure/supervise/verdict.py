@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from perdure.base.errors import EXIT_DONE, EXIT_STOPPED
+from perdure.base.errors import EXIT_DONE, EXIT_STOPPED, EXIT_STORAGE
+from perdure.base.text import sentence
 from perdure.records.record import Record
 from perdure.supervise.answers import Answer
 from perdure.supervise.ends import End, Kind, Reason, code_of_end, told
@@ -44,6 +45,17 @@ class Verdict(Record):
 def stopped() -> Verdict:
     """Give the end that the operator asked for, where no attempt had to be ended for it."""
     return Verdict(state=State.STOPPED, code=EXIT_STOPPED, why="stopped on request")
+
+
+def damaged(what: str = "") -> Verdict:
+    """Give the end for a run that is there and damaged; `what` says how."""
+    return Verdict(
+        state=State.FAILED,
+        code=EXIT_STORAGE,
+        why="the run that is there is damaged: neither a start nor a resume applies. "
+        f"{f'{sentence(what)} ' if what else ''}"
+        "Look at it, move it away, and run the same command again",
+    )
 
 
 def broken(**answers: Answer) -> Verdict | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -37,7 +37,7 @@ class Shelf:
         """Give the place of a module that no distribution has."""
         return self._strays.get(module.partition(".")[0], "")
 
-    def entry_points(self, group: str) -> tuple[str, ...]:
+    def entry_points(self, group: str, own: Sequence[str] = ()) -> tuple[str, ...]:
         """List the entry points of a group."""
         return self._points.get(group, ())
 

@@ -206,3 +206,26 @@ def test_a_closure_of_an_older_format_is_saved_again(closure, tmp_path):
     said = closure("verify", str(saved))
     assert said.status == 2
     assert "Save it again" in said.err
+
+
+def test_all_that_is_wrong_with_a_question_is_said_at_once(closure):
+    """Every entry, folder, pattern, table and file that is wrong is named, each on its line."""
+    said = closure(
+        *("check", "nope.py", "state", "--also", "gone.py", "--src", "nosrc", "--src", "src"),
+        *("--data", "x/*", "--registry", "=a", "--loaded", "nofile"),
+    )
+    assert said.status == 2
+    lines = said.err.strip().splitlines()
+    for text in ("nope.py", "gone.py", "nosrc", "'x/*'", "'=a'", "nofile"):
+        assert len([line for line in lines if text in line]) == 1, text
+    assert lines[-1] == "6 problems in what is asked."
+    declared = closure(
+        *("check", "run.py", "state", "--src", "src", "--registry", "nosuch="),
+        *("--registry", "loop=gone", "--registry", "other"),
+    )
+    assert declared.status == 2
+    assert "3 problems" in declared.err
+    for name in ("'nosuch'", "'gone'", "'other'"):
+        assert name in declared.err
+    alone = closure("check", "run.py", "state", "--src", "nosrc")
+    assert (alone.status, "problem" in alone.err) == (2, False)

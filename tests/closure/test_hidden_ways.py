@@ -305,6 +305,152 @@ UNCHANGED = {
     ),
 }
 
+POINT = "[some.group]\nx = oth.b:C\n"
+DISTRIBUTION = {
+    "src/dist-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: dist\nVersion: 1.0\n",
+    "src/dist-1.0.dist-info/entry_points.txt": POINT,
+}
+# As an installation for development leaves it.
+LINKED = {
+    "src/dist.egg-info/PKG-INFO": "Metadata-Version: 2.1\nName: dist\nVersion: 1.0\n",
+    "src/dist.egg-info/entry_points.txt": POINT,
+}
+_LOAD = "for p in entry_points(group='some.group'):\n    p.load()\n"
+POINTS = {
+    "a distribution beside its modules": Way(
+        f"import static\nfrom importlib.metadata import entry_points\n{_LOAD}",
+        DISTRIBUTION,
+        safe=("free",),
+    ),
+    "one that is installed for development": Way(
+        f"import static\nfrom importlib.metadata import entry_points\n{_LOAD}",
+        LINKED,
+        safe=("free",),
+    ),
+    "one beside the entry": Way(
+        f"import static\nfrom importlib.metadata import entry_points\n{_LOAD}",
+        {name.removeprefix("src/"): text for name, text in LINKED.items()},
+        safe=("free",),
+    ),
+    "one that another module asks for": Way(
+        "import core, static\n",
+        {
+            **DISTRIBUTION,
+            "src/core.py": "from importlib import metadata as m\n" + _LOAD.replace("ent", "m.ent"),
+        },
+        safe=("free",),
+    ),
+    "one that is only feared": Way(
+        "import sys, static\n__import__('plug' + sys.argv[1][:0])",
+        {
+            **DISTRIBUTION,
+            "src/plug.py": f"from importlib.metadata import entry_points\n{_LOAD}",
+        },
+        safe=("free",),
+    ),
+    "one among those that cannot be read": Way(
+        f"import static\nfrom importlib.metadata import entry_points\n{_LOAD}",
+        {
+            **DISTRIBUTION,
+            "src/odd-1.0.dist-info/METADATA": "Name: odd\nVersion: 1.0\n",
+            "src/odd-1.0.dist-info/entry_points.txt": "",
+        },
+        safe=("free",),
+    ),
+    "all of a distribution": Way(
+        "import static\nfrom importlib.metadata import distribution\n"
+        "for p in distribution('dist').entry_points:\n    p.load()\n",
+        DISTRIBUTION,
+    ),
+    "an entry point that is made": core(
+        f"import sys\nfrom importlib.metadata import EntryPoint\nEntryPoint('x', {NEW}, 'g').load()"
+    ),
+}
+OTHERS = {
+    "a patch of a name": core(
+        f"import sys\nfrom unittest.mock import patch\npatch({NEW} + '.x', 1).start()"
+    ),
+    "a patch of several": core(
+        f"import sys, unittest.mock as m\nm.patch.multiple({NEW}, x=1).start()"
+    ),
+    "a parser": core(
+        f"import sys, xml.sax\n"
+        f"try:\n    xml.sax.make_parser([{NEW}])\nexcept AttributeError:\n    pass"
+    ),
+    "a resource": core(
+        f"import sys\nfrom importlib import resources\nresources.files({NEW}[:3])", loads="oth"
+    ),
+    "data of a package": core(
+        "import sys, pkgutil\npkgutil.get_data(sys.argv[1], '__init__.py')", loads="oth"
+    ),
+    "a configuration of logs": Way(
+        "import core, static\n",
+        {
+            "src/core.py": "import logging.config as c, sys\n"
+            "c.dictConfig({'version': 1, 'formatters': {'f': {'()': sys.argv[1] + '.F'}}})",
+            "src/oth/b.py": "class F:\n    pass\n",
+        },
+    ),
+    "a configuration that is changed": Way(
+        "import core, static\n",
+        {
+            "src/core.py": "import logging.config as c, sys\n"
+            "LOGS = {'version': 1, 'formatters': {'f': {'()': 'logging.Formatter'}}}\n"
+            "LOGS['formatters']['f']['()'] = sys.argv[1] + '.F'\nc.dictConfig(LOGS)",
+            "src/oth/b.py": "class F:\n    pass\n",
+        },
+    ),
+    "a configuration that another module changes": Way(
+        "import core, sys, static\n"
+        "core.LOGS['formatters']['f']['()'] = sys.argv[1] + '.F'\ncore.go()",
+        {
+            "src/core.py": "import logging.config as c, sys\n"
+            "LOGS = {'version': 1, 'formatters': {'f': {'()': 'logging.Formatter'}}}\n"
+            "def go():\n    c.dictConfig(LOGS)",
+            "src/oth/b.py": "class F:\n    pass\n",
+        },
+    ),
+    "a pickle of another process": core(
+        "import sys\nfrom multiprocessing.reduction import ForkingPickler\n"
+        f"ForkingPickler.loads(f'c{{{NEW}}}\\nC\\n.'.encode())"
+    ),
+    "a pickle by another way": core(
+        "import sys\nfrom multiprocessing.connection import _ForkingPickler as L\n"
+        f"L.loads(f'c{{{NEW}}}\\nC\\n.'.encode())"
+    ),
+    "a pickle by the module of another": core(
+        "import sys\nimport multiprocessing.reduction as r\n"
+        f"r.pickle.loads(f'c{{{NEW}}}\\nC\\n.'.encode())"
+    ),
+    "a pickle by an object": core(
+        f"import sys, pickle\nclass A:\n    p = pickle\nA().p.loads(f'c{{{NEW}}}\\nC\\n.'.encode())"
+    ),
+    "a module of another": core(f"import sys, inspect\ninspect.importlib.import_module({NEW})"),
+    "a function in C": core(
+        f"import sys, ctypes\nctypes.pythonapi.PyRun_SimpleString(f'import {{{NEW}}}'.encode())"
+    ),
+    "a function of the program in C": core(
+        f"import sys, ctypes\nctypes.PyDLL(None).PyImport_ImportModule({NEW}.encode())"
+    ),
+    "a function in C by its name": core(
+        "import sys, ctypes\n"
+        f"getattr(ctypes.pythonapi, 'PyRun_SimpleString')(f'import {{{NEW}}}'.encode())"
+    ),
+    "a command of bytes": core(
+        "import subprocess, sys\n"
+        "subprocess.run([sys.executable.encode(), b'-m', sys.argv[1].encode()])",
+        unseen=True,
+    ),
+    "a command of bytes that is said": core(
+        "import subprocess, sys\nsubprocess.run([sys.executable.encode(), b'-m', b'oth.b'])",
+        unseen=True,
+        safe=("free",),
+    ),
+    "a shell by the module of another": core(
+        "import logging\nlogging.os.system(b'python -m oth.b')", unseen=True, safe=("free",)
+    ),
+}
+
 
 def loaded(folder: Path, way: Way) -> dict[str, str]:
     """Run a program; give the files that it loaded of its own folder, by module."""
@@ -360,3 +506,15 @@ def test_what_only_looks_like_a_change_is_none(name, tmp_path):
     found = standings(tmp_path, "static", HIDDEN, "oth", "src/oth/b.py", "free")
     assert found.pop("static") is Standing.FROZEN
     assert set(found.values()) == {Standing.SAFE}
+
+
+@pytest.mark.parametrize("name", some(POINTS, 2))
+def test_what_entry_points_of_its_own_folders_lead_to_is_never_safe(name, tmp_path):
+    """Python looks for entry points wherever it looks for modules, and so does this."""
+    never_safe(tmp_path, POINTS[name])
+
+
+@pytest.mark.parametrize("name", some(OTHERS, 4))
+def test_what_other_functions_of_python_load_is_never_safe(name, tmp_path):
+    """What Python has that imports or executes is known, by whatever way it is called."""
+    never_safe(tmp_path, OTHERS[name])

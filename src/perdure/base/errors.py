@@ -7,6 +7,7 @@ owns the dependency, with the cause kept.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from perdure.base.text import one_line
@@ -81,6 +82,20 @@ class UsageError(PerdureError):
 
     exit_status = EXIT_USAGE
     code = "usage"
+
+
+def refuse_all(problems: Sequence[UsageError]) -> None:
+    """Refuse what is wrong with a command line, all of it at once.
+
+    Raises:
+        UsageError: there is a problem; of several, each is on a line of its own.
+
+    """
+    if len(problems) == 1:
+        raise problems[0]
+    if problems:
+        listed = "\n".join(str(problem) for problem in problems)
+        raise UsageError(f"{listed}\n{len(problems)} problems in what is asked.")
 
 
 class Problem:

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
-from perdure.base.errors import InvalidStudyError, UsageError
+from msgspec.structs import replace
+
+from perdure.base.errors import InvalidStudyError, UsageError, refuse_all
 from perdure.cli.record import REGISTRY_NAME, opened
-from perdure.closure.program import Program
+from perdure.closure.entries import entry_of
+from perdure.closure.files import matching
+from perdure.closure.program import Program, root_of
+
+T = TypeVar("T")
 
 _STUDIES = (".yaml", ".yml")
 # As in `import 'package.module' # <loader ...>`, as Python tells it with `-v`; or a name alone.
@@ -47,13 +54,23 @@ def asked(entry: str, options: Options) -> Program:
         if options.study is not None:
             raise UsageError("--study is for the folder of a run.", where=entry)
         return _program(entry, options)
-    for name in ("also", "src", "site"):
-        if getattr(options, name):
-            raise UsageError(
-                f"--{name} is not for a study, whose folders are known.",
-                where=entry,
-                remedy=f"Leave out --{name}, or name a program's entry instead of the study.",
-            )
+    misplaced = [
+        UsageError(
+            f"--{name} is not for a study, whose folders are known.",
+            where=entry,
+            remedy=f"Leave out --{name}, or name a program's entry instead of the study.",
+        )
+        for name in ("also", "src", "site")
+        if getattr(options, name)
+    ]
+    refuse_all(
+        [
+            *misplaced,
+            *_refused(_registry, options.registry),
+            *_refused(lambda pattern: matching(Path(), [pattern]), options.data),
+            *_refused(_loaded, [options]),
+        ]
+    )
     loaded = _loaded(options)
     if is_run:
         from perdure.runner.loaded_log import read_loaded  # noqa: PLC0415 - heavy
@@ -96,16 +113,33 @@ def _is_path(name: str) -> bool:
 
 
 def _program(entry: str, options: Options) -> Program:
-    declared, registries = _registries(options.registry)
-    return Program(
+    program = Program(
         entries=(entry, *options.also),
         roots=tuple(options.src),
         sites=tuple(options.site),
-        declared=declared,
-        registries=registries,
         files=tuple(options.data),
-        loaded=_loaded(options),
     )
+    here = Path(program.folder)
+    refuse_all(
+        [
+            *_refused(lambda text: entry_of(text, here), program.entries),
+            *_refused(lambda root: root_of(program, root), program.roots),
+            *_refused(_registry, options.registry),
+            *_refused(lambda pattern: matching(here, [pattern]), program.files),
+            *_refused(_loaded, [options]),
+        ]
+    )
+    declared, registries = _registries(options.registry)
+    return replace(program, declared=declared, registries=registries, loaded=_loaded(options))
+
+
+def _refused(look: Callable[[T], object], asked: Iterable[T]) -> Iterator[UsageError]:
+    """Look at each thing that is asked, and give what is wrong with it."""
+    for one in asked:
+        try:
+            look(one)
+        except UsageError as error:
+            yield error
 
 
 def _study(path: Path, options: Options, loaded: dict[str, str]) -> Program:
@@ -143,20 +177,25 @@ def _study(path: Path, options: Options, loaded: dict[str, str]) -> Program:
 def _registries(said: Sequence[str]) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
     declared: dict[str, tuple[str, ...]] = {}
     registries: list[str] = []
-    for one in said:
-        module, mark, names = (part.strip() for part in one.partition("="))
-        if not module:
-            raise UsageError(
-                f"{one!r} declares nothing.",
-                remedy="Write `--registry module`, `--registry module=name,name`, or "
-                "`--registry module=` for none.",
-            )
-        if not mark:
+    for module, names in map(_registry, said):
+        if names is None:
             registries.append(module)
-            continue
-        found = tuple(name.strip() for name in names.split(",") if name.strip())
-        declared[module] = declared.get(module, ()) + found
+        else:
+            declared[module] = declared.get(module, ()) + names
     return declared, tuple(dict.fromkeys(registries))
+
+
+def _registry(said: str) -> tuple[str, tuple[str, ...] | None]:
+    """Read what is declared of a module; no names if it is itself a table of them."""
+    module, mark, names = (part.strip() for part in said.partition("="))
+    if not module:
+        raise UsageError(
+            f"{said!r} declares nothing.",
+            remedy="Write `--registry module`, `--registry module=name,name`, or "
+            "`--registry module=` for none.",
+        )
+    found = tuple(name.strip() for name in names.split(",") if name.strip())
+    return module, found if mark else None
 
 
 def _loaded(options: Options) -> dict[str, str]:

@@ -83,12 +83,12 @@ class Bindings:
 
     def only_read(self, name: str) -> bool:
         """Say whether a module only ever reads from the collection that a name is bound to."""
-        uses = [node for node in ast.walk(self.tree) if isinstance(node, ast.Name)]
-        return all(
-            self.is_read(node)
-            for node in uses
-            if node.id == name and isinstance(node.ctx, ast.Load)
-        )
+        return all(self.is_read(node) for node in self.loads(name))
+
+    def loads(self, name: str) -> list[ast.Name]:
+        """Give every place in the module that reads a name."""
+        names = (node for node in ast.walk(self.tree) if isinstance(node, ast.Name))
+        return [one for one in names if one.id == name and isinstance(one.ctx, ast.Load)]
 
     def is_read(self, node: ast.expr) -> bool:
         """Say whether an expression that gives a collection is only read from where it stands."""

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 from perdure.closure.bindings import Bindings, bindings_of
-from perdure.closure.facts import Relied, Unknown
+from perdure.closure.facts import Facts, Relied, Unknown
 from perdure.closure.library import Library
 from perdure.closure.places import Module, Places, identity
 from perdure.closure.source import SourceError
@@ -50,14 +50,7 @@ def changes(
             wanted[one.name].add(one)
     if not wanted:
         return
-    found: dict[tuple[str, str], str] = {}
-    suspect = _suspect(wanted)
-    for module in modules:
-        code = library.code.get(module.name)
-        if code is not None and suspect.search(code.text):
-            for one, line in _changed(module, wanted, library.places):
-                where = f"{module.name}, line {line}"
-                found.setdefault((one.home, one.name), where)
+    found = _found(wanted, modules, library)
     for importer, constants in relied.items():
         for one in {(one.home, one.name): one for one in constants}.values():
             if (one.home, one.name) in found:
@@ -68,14 +61,39 @@ def changes(
                 yield Unknown(module=importer, line=one.line, what=what, prefixes=("",))
 
 
-def _suspect(wanted: Mapping[str, set[Relied]]) -> re.Pattern[str]:
+def _found(
+    wanted: Mapping[str, set[Relied]], modules: Iterable[Module], library: Library
+) -> dict[tuple[str, str], str]:
+    """Say of constants, by module and name, where they may be changed first."""
+    found: dict[tuple[str, str], str] = {}
+    homes = {one.home for ones in wanted.values() for one in ones if one.home}
+    suspect = _suspect(wanted, by_any_way=bool(homes))
+    for module in modules:
+        code = library.code.get(module.name)
+        if code is None:
+            continue
+        if suspect.search(code.text) or _has(library.facts(module), wanted, homes):
+            for one, line in _changed(module, wanted, library.places):
+                where = f"{module.name}, line {line}"
+                found.setdefault((one.home, one.name), where)
+    return found
+
+
+def _suspect(wanted: Mapping[str, set[Relied]], *, by_any_way: bool) -> re.Pattern[str]:
     """Make a pattern of which a text has something, if it changes a constant."""
-    names = "|".join(map(re.escape, sorted(wanted)))
-    patterns = [rf"(?:\.\s*|[\"'])(?:{names})\b"]
-    homes = {one.home.rpartition(".")[2] for ones in wanted.values() for one in ones if one.home}
-    if homes:
-        patterns += [rf"\b(?:{'|'.join(map(re.escape, sorted(homes)))})\b", _WAYS.pattern]
-    return re.compile("|".join(patterns))
+    named = rf"(?:\.\s*|[\"'])(?:{'|'.join(map(re.escape, sorted(wanted)))})\b"
+    return re.compile(f"{named}|{_WAYS.pattern}" if by_any_way else named)
+
+
+def _has(facts: Facts, wanted: Mapping[str, set[Relied]], homes: set[str]) -> bool:
+    """Say whether a module imports one that has a constant, as a whole, or the constant itself."""
+    for found in facts.imports:
+        if any(f"{found.target}.{name}" in homes or name in wanted for name in found.names):
+            return True
+        around = {home for home in homes if f"{found.target}.".startswith(f"{home}.")}
+        if around and not found.names:
+            return True
+    return False
 
 
 def _changed(
@@ -118,8 +136,10 @@ class _Looker:
 
     def _attribute(self, node: ast.Attribute) -> Iterator[Relied]:
         for one in self._wanted.get(node.attr, ()):
-            is_changed = not isinstance(node.ctx, ast.Load) or (
-                one.in_place and not self._bindings.is_read(node)
+            is_changed = (
+                one.is_deep
+                or not isinstance(node.ctx, ast.Load)
+                or (one.in_place and not self._bindings.is_read(node))
             )
             if is_changed and self._may_be(node.value, one.home):
                 yield one
@@ -132,7 +152,7 @@ class _Looker:
                 if (
                     one.in_place
                     and f"{one.home}.{one.name}" in self._bindings.imported_as(bound)
-                    and not self._bindings.only_read(bound)
+                    and (one.is_deep or not self._bindings.only_read(bound))
                 ):
                     yield one
 
@@ -201,7 +221,7 @@ class _Looker:
         own = self._bindings.module
         if isinstance(node, ast.Attribute):
             if node.attr in _NAMESPACES:
-                return dict.fromkeys(self._homes, True)
+                return {home: bool(home) for home in self._homes}
             target: ast.expr | None = node.value if node.attr == "__dict__" else None
         else:
             called = node.func.id if isinstance(node.func, ast.Name) else ""
@@ -294,8 +314,8 @@ class _Looker:
 
     def _is(self, target: ast.expr, home: str) -> bool:
         """Say whether an object is a module, or comes from where modules come from."""
-        if any(self._is_module(name, home) for name in self._dotted(target)):
-            return True
+        if not home or any(self._is_module(name, home) for name in self._dotted(target)):
+            return bool(home)
         if isinstance(target, ast.Name):
             binding = self._bindings.single(target.id)
             value = binding.value if binding is not None and binding.how == "value" else None

@@ -107,7 +107,8 @@ class Doubts:
         names += self._walked.declared.get(module.name, ())
         names += [mention.text.partition(":")[0] for mention in facts.mentions]
         for group, _ in facts.groups:
-            names += [p.partition(":")[0] for p in self._walked.installed.entry_points(group)]
+            points = self._walked.installed.entry_points(group, self._walked.places.folders)
+            names += [point.partition(":")[0] for point in points]
         names.append(module.name)
         targets = [found for name in names for found in self._walked.places.chain(name)]
         return [found for found in targets if found.path], further

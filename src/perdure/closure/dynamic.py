@@ -10,20 +10,22 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import TypeGuard
 
 from msgspec.structs import replace
 
 from perdure.closure.bindings import Bindings, bindings_of
-from perdure.closure.facts import Import, Mention, Relied, Unknown
+from perdure.closure.facts import Import, Relied, Unknown
 from perdure.closure.importers import (
     BUILT_IN_IMPORT,
     BY_NAME,
     ENTRY_POINTS,
+    GIVEN,
     HANDED_ON,
     IMPORTERS,
+    IN_C,
     KNOWN,
+    LOAD_POINTS,
     LOADERS,
     LOOKING,
     MUTATORS,
@@ -31,10 +33,12 @@ from perdure.closure.importers import (
     READERS,
     RUNNING,
     UNSAID,
+    WITHIN,
 )
 from perdure.closure.imports import expects_absence
+from perdure.closure.mentions import NAME
 from perdure.closure.relative import absolute, leading_dots
-from perdure.closure.strings import ANYTHING, Lookup, Reader, Strings, exactly
+from perdure.closure.strings import ANYTHING, Constant, Lookup, Reader, Strings, exactly, text_of
 
 # A module without any of these words has no such import; most modules are settled by this.
 _WORDS = (
@@ -72,6 +76,14 @@ _WORDS = (
     "unsafe_load",
     "fileConfig",
     "unittest",
+    "entrypoints",
+    "dictConfig",
+    "make_parser",
+    "mock",
+    "multiprocessing",
+    "Pickler",
+    "ctypes",
+    *IN_C,
 )
 # These are parts of many others, and so are looked for as whole words.
 # Whoever asks a namespace for one of these by its name has something in mind.
@@ -85,19 +97,17 @@ _EXECUTORS = re.compile(
     r"\b(?:bdb|cProfile|code|doctest|pdb|profile|timeit|trace)\b"
 )
 _SHORT = re.compile(rf"\b(?:{'|'.join(_SHORT_WORDS)})\b")
-_NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*(:[^\W\d]\w*(\.[^\W\d]\w*)*)?\Z")
-_FILE = re.compile(r"([\w./-]*\w)\.py\b")
 # A command that starts Python on a file, or on code that it is given.
 _PYTHON = re.compile(r"(?:^|/)python[\d.]*(?:\.exe)?\Z")
 _PYTHON_RUNS = re.compile(r"(?:^|[\s/;&|])python[\d.]*\s+(?:-\w+\s+)*(?:-c\s|[\w./-]+\.py\b)")
-# Code in a string: the names that its statements import, or a call that may import anything.
-_DOTTED = r"[^\W\d][\w.]*"
-_IMPORTED = re.compile(
-    rf"(?:\bfrom\s+([\w.]+)\s+)?\bimport\b[\s(]*"
-    rf"({_DOTTED}(?:\s+as\s+\w+)?(?:\s*,\s*{_DOTTED}(?:\s+as\s+\w+)?)*)"
-)
+# Code in a string, with a call that may import anything.
 _IMPORTS_ANY = re.compile(r"__import__|\bimport_module\s*\(|\bimport[\s(]*\*")
-_COMMAND = re.compile(r"(?:^|\s)-m\s+([^\W\d][\w.]*\w|[^\W\d])")
+_NAMES_MAX = 8
+# What stands under these in a configuration of logs is no class, nor holds one.
+_NAMES_NOTHING = frozenset(
+    {"backupCount", "datefmt", "encoding", "filename", "format", "level", "maxBytes", "mode"}
+    | {"propagate", "stream", "style", "version", "when", "disable_existing_loggers"}
+)
 
 
 @dataclass
@@ -135,75 +145,6 @@ def calls(tree: ast.Module, module: str, package: str, lookup: Lookup) -> Dynami
     return found
 
 
-def mentions(
-    tree: ast.Module, tops: frozenset[str], package: str = "", beside: frozenset[str] = frozenset()
-) -> Iterator[Mention]:
-    """Find the strings that could name a module under one of the top-level names in `tops`.
-
-    They may also name one of `beside`, which are in the module's own `package`, or be the path of a
-    file. Annotations are left out, and bare constants: no string there is imported from. A command
-    line may hold such a name after `-m`, and code in its imports.
-    """
-    passed = _not_named(tree)
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
-            continue
-        how = passed.get(id(node))
-        if how is _Passed.WHOLE:
-            continue
-        for text in _names_in(node.value, words=how is None):
-            top = re.split("[.:]", text, maxsplit=1)[0]
-            if top in tops:
-                yield Mention(text=text, line=node.lineno)
-            if package and top in beside:
-                yield Mention(text=f"{package}.{text}", line=node.lineno)
-
-
-class _Passed(Enum):
-    """How much of a string is passed over: all of it, or what is only a word."""
-
-    WHOLE = 0
-    WORD = 1
-
-
-def _not_named(tree: ast.Module) -> dict[int, _Passed]:
-    found: dict[int, _Passed] = {}
-    for node in ast.walk(tree):
-        for annotation in (getattr(node, "annotation", None), getattr(node, "returns", None)):
-            if isinstance(annotation, ast.AST):
-                found.update((id(part), _Passed.WHOLE) for part in ast.walk(annotation))
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            found[id(node.value)] = _Passed.WHOLE
-        elif isinstance(node, ast.Compare):
-            found.update((id(one), _Passed.WORD) for one in (node.left, *node.comparators))
-        elif isinstance(node, ast.Subscript):
-            found[id(node.slice)] = _Passed.WORD
-    return found
-
-
-def _names_in(text: str, *, words: bool) -> Iterator[str]:
-    if (words or "." in text or ":" in text) and _NAME.match(text):
-        yield text
-        return
-    yield from _COMMAND.findall(text)
-    if "import" in text:
-        yield from _imported_in(text)
-    for path in _FILE.findall(text):
-        parts = [part for part in path.split("/") if part not in {"", ".", ".."}]
-        # Whatever folder the path begins in, its end is the module's name.
-        yield from (".".join(parts[place:]) for place in range(len(parts)))
-
-
-def _imported_in(text: str) -> Iterator[str]:
-    """Find what the import statements in a string of code name."""
-    for owner, listed in _IMPORTED.findall(text):
-        # From where a relative name counts depends on who executes it.
-        package = owner.strip(".")
-        for part in listed.split(","):
-            name = part.split()[0].rstrip(".")
-            yield f"{package}.{name}" if package else name
-
-
 class _Finder:
     def __init__(self, bindings: Bindings, reader: Reader, found: Dynamic) -> None:
         self._bindings = bindings
@@ -225,14 +166,14 @@ class _Finder:
 
     def _constant(self, node: ast.Constant) -> None:
         is_bare = isinstance(self._parents.get(id(node)), ast.Expr)
-        text = node.value if isinstance(node.value, str) and not is_bare else ""
+        text = "" if is_bare else text_of(node)
         if _PYTHON_RUNS.search(text):
             self._unknown(node.lineno, _ANOTHER, ANYTHING)
         elif _IMPORTS_ANY.search(text) and text not in _LOOKED_UP:
             self._unknown(
                 node.lineno, "a string holds code, and what that imports is not told", ANYTHING
             )
-        elif text in _LOOKED_UP:
+        elif text in _LOOKED_UP or text.startswith(IN_C):
             self._unknown(node.lineno, f"{text!r} is looked up by name", ANYTHING)
 
     def _dotted(self, node: ast.expr) -> set[str]:
@@ -241,7 +182,8 @@ class _Finder:
             bound = self._bindings.is_bound(node.id)
             return self._bindings.imported_as(node.id) if bound else {node.id}
         if isinstance(node, ast.Attribute):
-            return {f"{owner}.{node.attr}" for owner in self._dotted(node.value)}
+            found = {f"{owner}.{node.attr}" for owner in self._dotted(node.value)}
+            return {_within(name) for name in found} if found else _named_by(node)
         return set()
 
     def _call(self, node: ast.Call) -> None:
@@ -251,7 +193,7 @@ class _Finder:
             last = node.func.id
         if dotted & BUILT_IN_IMPORT:
             self._built_in(node)
-        elif dotted & ENTRY_POINTS:
+        elif dotted & ENTRY_POINTS or last in LOAD_POINTS:
             self._entry_points(node)
         elif dotted & BY_NAME or (last in IMPORTERS and not self._defines(node.func)):
             before = len(self._found.imports)
@@ -267,7 +209,15 @@ class _Finder:
             asked = self._reader.read(_argument(node, 1, "name"))
             if asked.prefixes or {f"sys.{value}" for value in asked.values} & PATHS:
                 self._path_moves(node.lineno)
+        self._hands(node, dotted)
         self._command(node.args, node.lineno)
+
+    def _hands(self, node: ast.Call, dotted: set[str]) -> None:
+        """Deal with functions of Python that import what an argument names."""
+        for name in dotted & GIVEN.keys():
+            self._given(node, *GIVEN[name])
+        if "logging.config.dictConfig" in dotted:
+            self._configured(node)
 
     def _defines(self, called: ast.expr) -> bool:
         """Say whether the module defines the function itself; then its body is what counts."""
@@ -319,6 +269,50 @@ class _Finder:
                 Import(target=module, line=line, how="string", is_guarded=is_guarded)
             )
 
+    def _given(self, node: ast.Call, place: int, name: str, is_list: bool) -> None:  # noqa: FBT001
+        """Deal with a name that another function imports; one that is said is a mention."""
+        given = _argument(node, place, name)
+        binding = self._bindings.single(given.id) if isinstance(given, ast.Name) else None
+        if given is None or (
+            binding is not None and binding.how == "import" and not binding.attribute
+        ):
+            return  # a module itself, which is imported
+        strings = self._reader.items(given) if is_list else self._reader.read(given)
+        self._rely(node.lineno, strings)
+        if strings.prefixes:
+            what = "a module is imported by a name that is computed"
+            self._unknown(node.lineno, what, Strings(prefixes=strings.prefixes))
+
+    def _configured(self, node: ast.Call) -> None:
+        """Deal with a configuration of logs, which names classes that are imported."""
+        config = _argument(node, 0, "config")
+        if config is None or not self._is_said(config, "", node.lineno):
+            self._unknown(node.lineno, "a configuration that is computed names classes", ANYTHING)
+
+    def _is_said(self, node: ast.expr, key: str, line: int, depth: int = 0) -> bool:
+        """Say whether a part of a configuration tells in the source which classes it names."""
+        if isinstance(node, ast.Dict):
+            pairs = zip(node.keys, node.values, strict=True)
+            return all(
+                (name is None or isinstance(name, ast.Constant))
+                and self._is_said(value, "" if name is None else text_of(name), line, depth)
+                for name, value in pairs
+            )
+        if isinstance(node, ast.List | ast.Tuple):
+            return all(self._is_said(one, key, line, depth) for one in node.elts)
+        if isinstance(node, ast.Constant) or key in _NAMES_NOTHING:
+            return True
+        binding = self._bindings.single(node.id) if isinstance(node, ast.Name) else None
+        if not isinstance(node, ast.Name) or binding is None or binding.value is None:
+            return False
+        uses = self._bindings.loads(node.id)
+        if binding.how != "value" or depth > _NAMES_MAX or uses != [node]:
+            return False
+        if not self._bindings.is_local(binding):
+            constant = Constant(self._bindings.module, node.id, in_place=True, is_deep=True)
+            self._rely(line, Strings().read_from(constant))
+        return self._is_said(binding.value, key, line, depth + 1)
+
     def _built_in(self, node: ast.Call) -> None:
         level_node = _argument(node, 4, "level")
         level = level_node.value if isinstance(level_node, ast.Constant) else None
@@ -356,16 +350,12 @@ class _Finder:
 
     def _command(self, parts: list[ast.expr], line: int) -> None:
         """Follow `python -m module`, started as a process of its own."""
-        marks = [
-            place
-            for place, part in enumerate(parts)
-            if isinstance(part, ast.Constant) and part.value == "-m"
-        ]
+        marks = [place for place, part in enumerate(parts) if text_of(part) == "-m"]
         for place in marks:
             if place + 1 < len(parts):
                 strings = self._read(parts[place + 1], line)
                 for value in sorted(strings.values):
-                    if _NAME.match(value):
+                    if NAME.match(value):
                         self._found.imports.append(
                             Import(
                                 target=value,
@@ -383,7 +373,7 @@ class _Finder:
 
     def _is_python(self, part: ast.expr) -> bool:
         if isinstance(part, ast.Constant):
-            return isinstance(part.value, str) and _PYTHON.search(part.value) is not None
+            return _PYTHON.search(text_of(part)) is not None
         return "sys.executable" in self._dotted(part)
 
     def _reference(self, node: ast.Name | ast.Attribute) -> None:
@@ -392,6 +382,16 @@ class _Finder:
         if isinstance(node, ast.Name) and node.id == "__builtins__":
             self._unknown(node.lineno, "built-in functions are looked up", ANYTHING)
         last = node.id if isinstance(node, ast.Name) else node.attr
+        if last.startswith(IN_C):
+            self._unknown(node.lineno, "Python's own functions are called from C", ANYTHING)
+        is_called = isinstance(parent, ast.Call) and parent.func is node
+        if (
+            last == "entry_points"
+            and isinstance(node, ast.Attribute)
+            and not dotted
+            and not is_called
+        ):
+            self._unknown(node.lineno, "entry points of a distribution are looked up", ANYTHING)
         if (last == "__path__" and _is_changed(node, parent)) or (
             dotted & PATHS and (_is_changed(node, parent) or _is_let_go(node, parent))
         ):
@@ -402,7 +402,8 @@ class _Finder:
         held = isinstance(parent, ast.Attribute) and not dotted & UNSAID.keys()
         if held or (isinstance(parent, ast.Call) and parent.func is node):
             return
-        if isinstance(node.ctx, ast.Load) and dotted & (HANDED_ON | KNOWN):
+        is_used = isinstance(node.ctx, ast.Load) and not self._is_annotation(node)
+        if is_used and dotted & (HANDED_ON | KNOWN):
             name = min(dotted & (HANDED_ON | KNOWN))
             self._unknown(node.lineno, f"`{name}` is handed on", ANYTHING)
 
@@ -413,6 +414,15 @@ class _Finder:
 
     def _rely(self, line: int, strings: Strings) -> None:
         self._found.relied.extend(relied_of(strings, line))
+
+    def _is_annotation(self, node: ast.AST) -> bool:
+        """Say whether a name stands in an annotation, where nobody calls it."""
+        around = self._parents.get(id(node))
+        while around is not None:
+            if node in (getattr(around, "annotation", None), getattr(around, "returns", None)):
+                return True
+            node, around = around, self._parents.get(id(around))
+        return False
 
     def _path_moves(self, line: int) -> None:
         self._unknown(line, "where modules are found is changed", ANYTHING)
@@ -429,10 +439,28 @@ class _Finder:
         )
 
 
+def _within(name: str) -> str:
+    """Give a name that the last two of its words are enough for, as in `logging.os.path`."""
+    last = ".".join(name.rsplit(".", 2)[-2:])
+    return last if last in WITHIN else name
+
+
+def _named_by(node: ast.Attribute) -> set[str]:
+    """Give the name that the end of an expression is, whatever object it begins with."""
+    owner = node.value.attr if isinstance(node.value, ast.Attribute) else ""
+    return {f"{owner}.{node.attr}"} & WITHIN
+
+
 def relied_of(strings: Strings, line: int) -> Iterator[Relied]:
-    """Name the constants that strings were read from."""
-    for one in sorted(strings.relied):
-        yield Relied(line=line, home=one.module, name=one.name, in_place=one.in_place)
+    """Name the constants that strings were read from, if that says anything."""
+    for one in sorted(() if "" in strings.prefixes else strings.relied):
+        yield Relied(
+            line=line,
+            home=one.module,
+            name=one.name,
+            in_place=one.in_place,
+            is_deep=one.is_deep,
+        )
 
 
 def _takes_path(node: ast.AST) -> TypeGuard[ast.ImportFrom]:

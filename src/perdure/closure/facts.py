@@ -39,13 +39,15 @@ class Unknown(Record):
 class Relied(Record):
     """A constant that an import was read from: a name of the module `home`, or of any for "".
 
-    `in_place` says that it is a collection, which can also change without being bound again.
+    `in_place` says that it is a collection, which can also change without being bound again;
+    `is_deep` that it holds others, which whoever sees it can change.
     """
 
     line: int
     home: str
     name: str
     in_place: bool = False
+    is_deep: bool = False
 
 
 class Mention(Record):

@@ -24,6 +24,27 @@ ENTRY_POINTS = frozenset(
         "pkg_resources.iter_entry_points",
     }
 )
+# Whatever they belong to, they load the entry points of a group.
+LOAD_POINTS = frozenset({"iter_entry_points", "load_setuptools_entrypoints"})
+# They import what an argument names: its place, its name, and whether it is a list of names.
+GIVEN = {
+    "importlib.metadata.EntryPoint": (1, "value", False),
+    "multiprocessing.set_forkserver_preload": (0, "module_names", True),
+    "pkgutil.get_data": (0, "package", False),
+    "xml.sax.make_parser": (0, "parser_list", True),
+    **{
+        f"importlib.resources.{name}": (0, "package", False)
+        for name in (
+            *("contents", "files", "is_resource", "open_binary", "open_text"),
+            *("path", "read_binary", "read_text"),
+        )
+    },
+    **{
+        f"{owner}patch{method}": (0, "target", False)
+        for owner in ("unittest.mock.", "mock.")
+        for method in ("", ".multiple")
+    },
+}
 UNSAID = {
     "exec": "code made at run time is executed",
     "eval": "code made at run time is evaluated",
@@ -65,6 +86,15 @@ UNSAID = {
     "django.core.management.execute_from_command_line": "settings name what is imported",
     "IPython.embed": "code made at run time is executed",
     "IPython.start_ipython": "code made at run time is executed",
+    "multiprocessing.connection.Client": "a pickle names the modules that it needs",
+    "multiprocessing.connection.Listener": "a pickle names the modules that it needs",
+    "multiprocessing.connection._ForkingPickler": "a pickle names the modules that it needs",
+    "multiprocessing.managers.BaseManager": "a pickle names the modules that it needs",
+    "multiprocessing.reduction.ForkingPickler": "a pickle names the modules that it needs",
+    "pkg_resources.load_entry_point": "an entry point is loaded by its name",
+    "pkg_resources.get_entry_map": "all entry points of a distribution are looked up",
+    "unittest.TestProgram": "tests are looked for and imported",
+    "site.addpackage": "a folder is added to where modules are found",
     "site.addsitedir": "a folder is added to where modules are found",
 }
 # They are given code as a string, or find it in strings, and execute it.
@@ -81,11 +111,8 @@ _EXECUTING = {
     "timeit": ("Timer", "main", "repeat", "timeit"),
     "trace": ("Trace", "main"),
 }
-UNSAID |= {
-    f"{module}.{name}": "code made at run time is executed"
-    for module, names in _EXECUTING.items()
-    for name in names
-}
+_EXECUTE = frozenset(f"{module}.{name}" for module, names in _EXECUTING.items() for name in names)
+UNSAID |= dict.fromkeys(_EXECUTE, "code made at run time is executed")
 # Whatever a function of this name belongs to, it imports.
 IMPORTERS = frozenset({"import_module", "import_string", "import_object", "import_from_string"})
 LOADERS = frozenset({"exec_module", "load_module"})
@@ -97,5 +124,13 @@ MUTATORS = frozenset(
 READERS = frozenset(
     {"list", "tuple", "set", "sorted", "len", "enumerate", "iter", "print", "repr", "str"}
 )
-HANDED_ON = frozenset({"importlib", "importlib.util", "importlib.machinery", "runpy", "builtins"})
-KNOWN = BY_NAME | BUILT_IN_IMPORT | ENTRY_POINTS | UNSAID.keys()
+HANDED_ON = frozenset(
+    {"importlib", "importlib.util", "importlib.machinery", "runpy", "builtins", "pickle", "dill"}
+    | {"cloudpickle", "shelve", "marshal", "imp", "zipimport", "pydoc", "joblib", "jsonpickle"}
+)
+KNOWN = BY_NAME | BUILT_IN_IMPORT | ENTRY_POINTS | GIVEN.keys() | UNSAID.keys()
+# By these two words somebody means them, whatever module or object they are taken from. What is
+# executed for a trace or a profile is called like much else.
+WITHIN = frozenset(name for name in (KNOWN - _EXECUTE) | PATHS if "." in name)
+# How the functions of Python that import or execute are called in C.
+IN_C = ("PyEval_", "PyImport_", "PyRun_")

@@ -34,8 +34,12 @@ class Installed(Protocol):
         """Find a module that is importable and in no distribution: give its place, or ""."""
         ...
 
-    def entry_points(self, group: str) -> tuple[str, ...]:
-        """List the entry points of a group, as `module:attribute`."""
+    def entry_points(self, group: str, own: Sequence[str] = ()) -> tuple[str, ...]:
+        """List the entry points of a group, as `module:attribute`.
+
+        `own` are the program's own folders: Python looks there as well, and an installation for
+        development leaves them there.
+        """
         ...
 
     def siblings(self, module: str) -> frozenset[str]:
@@ -88,12 +92,12 @@ class Environment:
             return found.path
         return next((e.editable for e in self._entries() if e.editable and top in e.top_level), "")
 
-    def entry_points(self, group: str) -> tuple[str, ...]:
+    def entry_points(self, group: str, own: Sequence[str] = ()) -> tuple[str, ...]:
         """List the entry points of a group, as `module:attribute`."""
         found = {
             point.value.partition("[")[0].strip()
-            for distribution in metadata.distributions(path=self._folders)
-            for point in distribution.entry_points
+            for distribution in metadata.distributions(path=[*own, *self._folders])
+            for point in _points(distribution)
             if point.group == group
         }
         return tuple(sorted(found))
@@ -156,6 +160,14 @@ class _Entry:
         """Give its name and version."""
         found = self._distribution
         return Distribution(name=found.metadata["Name"] or "?", version=found.version or "?")
+
+
+def _points(distribution: metadata.Distribution) -> Sequence[metadata.EntryPoint]:
+    try:
+        return tuple(distribution.entry_points)
+    except (ValueError, TypeError):
+        # Where Python cannot read them, no program gets any.
+        return ()
 
 
 def _pth_lines(folder: Path) -> Iterator[tuple[str, str]]:

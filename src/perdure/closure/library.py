@@ -9,6 +9,7 @@ from perdure.closure import dynamic
 from perdure.closure.bindings import bindings_of
 from perdure.closure.facts import Facts, Import, Mention, Relied, Unknown
 from perdure.closure.imports import FLAG, TYPING, Flags, statements
+from perdure.closure.mentions import mentions_of
 from perdure.closure.places import Kind, Module, Places
 from perdure.closure.source import Source, SourceError
 from perdure.closure.strings import ANYTHING, Reader, Strings
@@ -87,7 +88,7 @@ class Library:
         mentions: tuple[Mention, ...] = ()
         if self._mentioned:
             beside = self.places.beside(package)
-            mentions = tuple(dynamic.mentions(source.tree, self._mentioned, package, beside))
+            mentions = tuple(mentions_of(source.tree, self._mentioned, package, beside))
         exports = exports_of(source.tree, name) if "__all__" in source.text else None
         return Facts(
             imports=tuple(imports),
@@ -115,7 +116,10 @@ class Library:
         except SourceError:
             return ANYTHING
         package = module_name if module.is_package else module_name.rpartition(".")[0]
-        reader = Reader(bindings_of(tree, module_name, package), self._constant)
+        bindings = bindings_of(tree, module_name, package)
+        if not bindings.is_bound(name) and self.places.find(f"{module_name}.{name}") is not None:
+            return Strings()  # a module, and no string
+        reader = Reader(bindings, self._constant)
         self._hops += 1
         try:
             return reader.read(ast.Name(name, ast.Load()))

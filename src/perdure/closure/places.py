@@ -70,6 +70,11 @@ class Places:
         self._listings: dict[str, frozenset[str]] = {}
         self._found: dict[str, _Found | None] = {}
 
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The folders that top-level names are looked up in."""
+        return tuple(folder for folder, _ in self._roots)
+
     def find(self, name: str) -> Module | None:
         """Find a module by its full name; None if no folder has it."""
         found = self._locate(name)

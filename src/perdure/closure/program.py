@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from perdure.base.errors import UsageError
+from perdure.base.errors import UsageError, refuse_all
 from perdure.closure.entries import MAIN, Entry, entry_of
 from perdure.closure.graph import LOADED, STARTUP, Closure
 from perdure.closure.installed import Environment, Installed, is_standard
@@ -139,7 +139,7 @@ def _study(program: Program, installed: Installed) -> _Laid:
 def _laid(program: Program, installed: Installed) -> _Laid:
     entries = [entry_of(text, Path(program.folder)) for text in program.entries]
     own = [entry.root for entry in entries if entry.root is not None]
-    own += [_root(program, root) for root in program.roots]
+    own += [root_of(program, root) for root in program.roots]
     folder = program.at(".")
     if not own and any(Places([Root(folder)]).find(entry.module) for entry in entries):
         # As `python -m` looks in the folder that it is called in.
@@ -158,7 +158,13 @@ def _laid(program: Program, installed: Installed) -> _Laid:
     return _Laid(places, starts, tops, tops | named)
 
 
-def _root(program: Program, root: str) -> Path:
+def root_of(program: Program, root: str) -> Path:
+    """Find a folder of a program's own modules.
+
+    Raises:
+        UsageError: it is not there, or holds no module.
+
+    """
     folder = program.at(root)
     if not folder.is_dir():
         raise UsageError("This root is not a folder.", where=root, remedy=_ROOT_REMEDY)
@@ -224,16 +230,21 @@ def _really_loaded(program: Program, places: Places, installed: Installed) -> It
 def _require_declared(
     program: Program, declared: Mapping[str, Sequence[str]], closure: Closure, places: Places
 ) -> None:
-    for name in (*declared, *program.registries):
-        if name not in closure.modules:
-            raise UsageError(
-                f"Imports are declared for {name!r}, which the program does not reach.",
-                remedy="Declare imports for a module that is reached.",
-            )
-    for name, targets in declared.items():
-        for target in targets:
-            if places.find(target) is None:
-                raise UsageError(
-                    f"{name!r} is declared to import {target!r}, which is not there.",
-                    remedy="Declare modules of the program, as Python would import them.",
-                )
+    not_reached = [
+        UsageError(
+            f"Imports are declared for {name!r}, which the program does not reach.",
+            remedy="Declare imports for a module that is reached.",
+        )
+        for name in (*declared, *program.registries)
+        if name not in closure.modules
+    ]
+    not_there = [
+        UsageError(
+            f"{name!r} is declared to import {target!r}, which is not there.",
+            remedy="Declare modules of the program, as Python would import them.",
+        )
+        for name, targets in declared.items()
+        for target in targets
+        if places.find(target) is None
+    ]
+    refuse_all([*not_reached, *not_there])

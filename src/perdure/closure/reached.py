@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from perdure.closure.installed import Distribution
@@ -39,7 +40,7 @@ class _Nothing:
     def stray(self, module: str) -> str:  # noqa: ARG002 - a port
         return ""
 
-    def entry_points(self, group: str) -> tuple[str, ...]:  # noqa: ARG002 - a port
+    def entry_points(self, group: str, own: Sequence[str] = ()) -> tuple[str, ...]:  # noqa: ARG002
         return ()
 
     def siblings(self, module: str) -> frozenset[str]:  # noqa: ARG002 - a port

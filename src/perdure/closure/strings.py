@@ -17,12 +17,14 @@ _WRAPPERS = frozenset({"sorted", "list", "tuple", "set", "frozenset", "reversed"
 class Constant(NamedTuple):
     """A name of a module that is believed to stay what it was bound to.
 
-    `in_place` says that it is a collection, which can also change without being bound again.
+    `in_place` says that it is a collection, which can also change without being bound again;
+    `is_deep` that it holds others, which whoever sees it can change.
     """
 
     module: str
     name: str
     in_place: bool = False
+    is_deep: bool = False
 
 
 @dataclass(frozen=True)
@@ -94,8 +96,8 @@ class Reader:
     def _literal(self, node: ast.expr, depth: int) -> Strings:
         """Read what is made of other expressions, or of none."""
         found = ANYTHING
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            found = exactly(node.value)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes):
+            found = exactly(text_of(node))
         elif isinstance(node, ast.JoinedStr):
             found = self._joined(node, depth)
         elif isinstance(node, ast.BinOp):
@@ -120,7 +122,8 @@ class Reader:
             found = self.items(binding.value, depth + 1)
         elif binding is not None and binding.how == "import" and binding.attribute:
             found = self.lookup(binding.module, binding.attribute)
-        if binding is not None and not self.bindings.is_local(binding):
+        # What can be anything anyway is not believed.
+        if binding is not None and "" not in found.prefixes and not self.bindings.is_local(binding):
             found = found.read_from(Constant(self.bindings.module, name))
         return found
 
@@ -225,3 +228,11 @@ def _any(found: Iterable[Strings]) -> Strings:
 
 def _bounded(strings: Strings) -> Strings:
     return strings if len(strings.values) + len(strings.prefixes) <= _STRINGS_MAX else ANYTHING
+
+
+def text_of(node: ast.AST) -> str:
+    """Give the text of a string; bytes are code, or a part of a command, as well."""
+    value = node.value if isinstance(node, ast.Constant) else ""
+    if isinstance(value, bytes):
+        return value.decode("latin-1")
+    return value if isinstance(value, str) else ""

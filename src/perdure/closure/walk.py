@@ -147,7 +147,7 @@ class _Walker:
             self._unknown.extend(facts.unknown)
             self._relied[module.name] += facts.relied
         for group, line in facts.groups:
-            for point in self._installed.entry_points(group):
+            for point in self._installed.entry_points(group, self._places.folders):
                 target = point.partition(":")[0]
                 self._follow(module, Import(target=target, line=line, how="entry point"))
 

@@ -59,8 +59,8 @@ from perdure.agent.drive.ports import Interrupt, NewPolicy, Place, SafePoint, St
 from perdure.records.alone import Asked
 from perdure.records.drive import RunPolicy, ToolCalled
 from perdure.records.registry import LOG_KIND_OF
-from perdure.runner.alone import FORMAT as DRIVE_FORMAT
 from perdure.runner.alone import Company, begin
+from perdure.runner.alone_folder import FORMAT as DRIVE_FORMAT
 from perdure.runner.attended import Attended
 from perdure.study.overrides import Overrides, for_speech
 from perdure.testing.exchange import SeenRequest

@@ -52,8 +52,9 @@ from perdure.records.drive import (
 from perdure.records.increment import Increment, Said
 from perdure.records.request import FailureCause
 from perdure.records.tools import AnswerStatus
-from perdure.runner.alone import Company, DrivenAlone, begin, branch, resume
+from perdure.runner.alone import Company, DrivenAlone, begin, resume
 from perdure.runner.attended import Attended
+from perdure.runner.branching import branch
 from perdure.runner.looking_on import moment_of
 from perdure.testing import MisbehavingServer, SkippingClock
 from perdure.trace.stop_request import ask_to_stop

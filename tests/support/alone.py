@@ -11,7 +11,8 @@ from perdure.agent.drive.tools.process import MARK
 from perdure.records.alone import Asked, Bounds, Furnishing
 from perdure.records.drive import DriveLine, RunPolicy
 from perdure.records.tools import ToolCall
-from perdure.runner.alone import FORMAT, Company
+from perdure.runner.alone import Company
+from perdure.runner.alone_folder import FORMAT
 from perdure.runner.attended import Attended
 from perdure.study.overrides import Overrides, for_speech
 from perdure.testing import MisbehavingServer

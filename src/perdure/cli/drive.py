@@ -345,7 +345,8 @@ def fork(
     """
     from perdure.cli.drive_attend import attended  # noqa: PLC0415 - heavy
     from perdure.cli.drive_wrong import Wrong, look_at_stored  # noqa: PLC0415 - heavy
-    from perdure.runner.alone import begin, branch  # noqa: PLC0415 - heavy
+    from perdure.runner.alone import begin  # noqa: PLC0415 - heavy
+    from perdure.runner.branching import branch  # noqa: PLC0415 - heavy
 
     require_drive(folder)
     require_place(out)

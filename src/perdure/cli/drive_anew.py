@@ -8,7 +8,7 @@ from perdure.cli.drive_bounds import Ceilings, bounds_of
 from perdure.cli.drive_wrong import Wrong, look_at_stored, require_key
 from perdure.records.alone import Asked
 from perdure.records.drive import Anew
-from perdure.runner.alone import as_given_anew, given_anew, read_asked
+from perdure.runner.alone_folder import as_given_anew, given_anew, read_asked
 from perdure.study import schema
 from perdure.study.pricing import price_of
 from perdure.study.read_models import HTTP

@@ -14,7 +14,7 @@ from perdure.cli.drive_wrong import Wrong, look_at_stored, require_key
 from perdure.records.alone import Asked, Bounds, Furnishing
 from perdure.records.drive import RunPolicy
 from perdure.records.study import ModelSpec
-from perdure.runner.alone import FORMAT, ROOM_NAME
+from perdure.runner.alone_folder import FORMAT, ROOM_NAME
 from perdure.runner.furnishing import require_command, require_server
 from perdure.study import files
 from perdure.study.findings import quoted, suggestion

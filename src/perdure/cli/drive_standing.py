@@ -17,7 +17,7 @@ from perdure.cli.tables import paragraph
 from perdure.records.alone import Asked
 from perdure.records.drive import CheckpointCommitted, Completion, RunFrozen, RunStarted
 from perdure.records.record import Record
-from perdure.runner.alone import HISTORY_NAME, room_of
+from perdure.runner.alone_folder import HISTORY_NAME, room_of
 from perdure.runner.looking_on import Moment, moment_of
 from perdure.trace.drive_reader import DriveReader
 from perdure.trace.lock import is_held

@@ -1,4 +1,4 @@
-"""An agent that is driven alone: its folder, its parts, its start, its going on, its branches.
+"""An agent that is driven alone: its parts, its start, its going on.
 
 The folder holds the ledger, the room that the agent works in, the room's history, and for every
 drive a transcript of what the model saw. A drive that is over is never woken: going on begins a
@@ -8,11 +8,9 @@ new one, from the handoff of the last.
 from __future__ import annotations
 
 import asyncio
-import errno
 import os
 import shlex
-import shutil
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -23,10 +21,9 @@ import msgspec
 from perdure.agent.drive.ceilings import Limited
 from perdure.agent.drive.conversation import Conversation
 from perdure.agent.drive.drive import Frozen, drive
-from perdure.agent.drive.fork import checkpoint_at, conversation_at, cut_at
 from perdure.agent.drive.handoff import Brief
 from perdure.agent.drive.harness import Program, drive_program
-from perdure.agent.drive.plan import DrivePlan, Fork
+from perdure.agent.drive.plan import DrivePlan
 from perdure.agent.drive.ports import (
     Checkpoint,
     Child,
@@ -39,28 +36,35 @@ from perdure.agent.drive.prefix import Document, freeze
 from perdure.agent.drive.recovery import closing_lines
 from perdure.agent.drive.tools.bench import Bench
 from perdure.agent.drive.tools.environment import secrets_in
-from perdure.agent.drive.tools.history import History, says_full
+from perdure.agent.drive.tools.history import History
 from perdure.agent.drive.tools.workspace import Workspace
 from perdure.base.clock import Clock, SystemClock
 from perdure.base.errors import StorageError, StorageFullError, UsageError
 from perdure.base.ids import new_run_id
 from perdure.base.redaction import Redactor
 from perdure.inference.provider import Checkable
-from perdure.records.alone import Asked, Bounds, Branch
+from perdure.records.alone import Asked
 from perdure.records.drive import (
     Anew,
     Completion,
     Dispatcher,
     DriveLine,
     HandoffWritten,
-    Opening,
     RunFrozen,
-    RunStarted,
 )
 from perdure.records.increment import Increment
 from perdure.records.request import ChatRequest, Message
 from perdure.records.tools import Writes
+from perdure.runner.alone_folder import (
+    HISTORY_NAME,
+    ROOM_NAME,
+    as_given_anew,
+    given_anew,
+    read_asked,
+    room_of,
+)
 from perdure.runner.attended import Attended
+from perdure.runner.branching import branched, bring_over
 from perdure.runner.drive_meter import Meter, Metered, Spent
 from perdure.runner.drive_model import EndpointModel
 from perdure.runner.furnishing import furnished, program_for
@@ -76,15 +80,11 @@ from perdure.trace.failures import translate_os
 from perdure.trace.lock import GovernorLock
 from perdure.trace.stop_request import forget_request
 
-FORMAT = 1
 CURRENCY = "USD"
-HISTORY_NAME = "history.git"
-ROOM_NAME = "room"
 
 # Enough for the rules of a place; what is longer is cut with a mark.
 _PREFIX_MAX = 200_000
 
-_GO_ON = "Go on from here."
 _HOUSE = Document(
     name="house",
     data=(
@@ -132,10 +132,10 @@ async def begin(
     async with unless_begun(folder, (ROOM_NAME, HISTORY_NAME), time):
         await asyncio.to_thread(forget_request, folder)
         if asked.branch is not None:
-            await _bring_over(folder, asked.branch)
+            await bring_over(folder, asked.branch)
         await asyncio.to_thread(_make_room, room_of(folder, asked))
         async with _ready(folder, asked, company, time) as parts:
-            plan = _branched(folder, asked, _plan(asked, new_run_id()))
+            plan = branched(folder, asked, _plan(asked, new_run_id()))
             parts.require_one_call(plan)
             ledger = await DriveLedger.create(folder, asked)
             async with _closing(ledger, folder):
@@ -177,92 +177,15 @@ async def resume(
             asked = as_given_anew(asked, anew)
             plan = msgspec.structs.replace(_plan(asked, new_run_id(), last), anew=anew)
             if last is None:
-                plan = _branched(folder, asked, plan)
+                plan = branched(folder, asked, plan)
             async with _ready(folder, asked, company, time) as parts:
                 parts.require_one_call(plan)
                 return await parts.conduct(ledger, plan)
 
 
-def branch(folder: Path, at: int, out: Path, *, task: str = "") -> Asked:
-    """Say what a drive is asked for that branches off another one, after its line `at`.
-
-    Raises:
-        UsageError: there is no such line.
-        DamagedRecordError: the ledger does not hold what was written.
-
-    """
-    with DriveReader.open(folder) as reader:
-        asked = reader.asked(Asked)
-        stored = list(reader.lines())
-    if not 0 <= at < len(stored):
-        raise UsageError(
-            f"The ledger has no line {at}.",
-            where=str(folder),
-            remedy=f"Give a number from 0 to {len(stored) - 1}: `perdure drive show` lists them.",
-        )
-    asked = as_given_anew(asked, given_anew([one.line for one in stored if one.seq <= at]))
-    mother = stored[at].line.run
-    own = [one for one in stored if one.line.run == mother]
-    place = next(number for number, one in enumerate(own) if one.seq == stored[at].seq)
-    cut = cut_at([one.line for one in own], place)
-    return msgspec.structs.replace(
-        asked,
-        task=task or _GO_ON,
-        goal=asked.goal if not task else "",
-        room=ROOM_NAME,
-        branch=Branch(
-            folder=os.path.relpath(folder.absolute(), out.absolute()),
-            mother=mother,
-            at=own[cut - 1].seq if cut else -1,
-            asked=at,
-            chain=own[cut - 1].chain if cut else "",
-        ),
-    )
-
-
 def _absolute(folder: Path) -> Path:
     # Programs that work in the room are told of it, and are at home elsewhere.
     return folder.absolute()
-
-
-def read_asked(folder: Path) -> Asked:
-    """Read what was asked of the drive in a folder.
-
-    Raises:
-        DamagedRecordError: there is none.
-
-    """
-    with DriveReader.open(folder) as reader:
-        return reader.asked(Asked)
-
-
-def given_anew(lines: Iterable[DriveLine]) -> Anew | None:
-    """Give what the last drive was given anew, of those that nobody was sent by."""
-    started = [line for line in lines if isinstance(line, RunStarted) and "." not in line.run]
-    return started[-1].anew if started else None
-
-
-def as_given_anew(asked: Asked, anew: Anew | None) -> Asked:
-    """Say what is asked for with what was given anew."""
-    if anew is None:
-        return asked
-    model = asked.model
-    if model is not None:
-        at = model.endpoint
-        at = msgspec.structs.replace(
-            at,
-            base_url=anew.base_url or at.base_url,
-            key_env=anew.key_env or at.key_env,
-            key_file="" if anew.key_env else at.key_file,
-        )
-        model = msgspec.structs.replace(model, endpoint=at)
-    bounds = Bounds(turns=anew.turns, tokens=anew.tokens, money=anew.money, seconds=anew.seconds)
-    return msgspec.structs.replace(asked, model=model, bounds=bounds)
-
-
-def room_of(folder: Path, asked: Asked) -> Path:
-    """Give the folder that an agent works in."""
-    return folder / asked.room
 
 
 @dataclass(frozen=True, slots=True)
@@ -470,82 +393,11 @@ def _brief(plan: DrivePlan) -> Brief:
     return Brief(context=f"What the model saw is in {transcript_name(plan.run)}.")
 
 
-def _branched(folder: Path, asked: Asked, plan: DrivePlan) -> DrivePlan:
-    """Let a drive that branches off begin with what its mother's model saw by then."""
-    if asked.branch is None:
-        return plan
-    taken = asked.branch
-    with DriveReader.open(folder / taken.folder) as mother:
-        own = [one for one in mother.lines() if one.line.run == taken.mother]
-        lines = [one.line for one in own if one.seq <= taken.at]
-        inherited = _inherited(mother, lines)
-    return msgspec.structs.replace(
-        plan,
-        opening=Opening.INHERITED,
-        inherited=conversation_at(lines, inherited),
-        forked=Fork(mother=taken.mother, at=taken.at, asked=taken.asked, chain=taken.chain),
-    )
-
-
-def _inherited(mother: DriveReader, lines: list[DriveLine]) -> tuple[Message, ...]:
-    started = next((line for line in lines if isinstance(line, RunStarted)), None)
-    if started is None or not started.inherited:
-        return ()
-    return msgspec.json.decode(mother.blob(started.inherited), type=tuple[Message, ...])
-
-
-async def _bring_over(folder: Path, taken: Branch) -> None:
-    """Put the room as it stood where a drive branches off into the branch's own folder.
-
-    Raises:
-        UsageError: there is something in its place.
-        StorageError: it could not be copied.
-
-    """
-    for place in (folder / ROOM_NAME, folder / HISTORY_NAME):
-        if place.exists():
-            raise UsageError(
-                "There is something already where a branch keeps its own.",
-                where=str(place),
-                remedy="Give an --out that is empty.",
-            )
-    try:
-        await _copy_over(folder, taken)
-    except OSError as error:
-        if says_full(str(error)):
-            error = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        raise translate_os(error, folder) from error
-
-
-async def _copy_over(folder: Path, taken: Branch) -> None:
-    mother = folder / taken.folder
-    with DriveReader.open(mother) as reader:
-        stored = list(reader.lines())
-        room = room_of(mother, reader.asked(Asked))
-    before = [one.line for one in stored if one.seq <= taken.at and one.line.run == taken.mother]
-    after = [one.line for one in stored if one.seq > taken.at]
-    oid = checkpoint_at([*before, *after], len(before))
-    if oid:
-        history = History(mother / HISTORY_NAME, room)
-        await history.copy(oid, folder / ROOM_NAME, folder / HISTORY_NAME)
-    elif room.is_dir():
-        await asyncio.to_thread(_copy_room, room, folder / ROOM_NAME)
-
-
 def _make_room(room: Path) -> None:
     try:
         room.mkdir(exist_ok=True)
     except OSError as error:
         raise translate_os(error, room) from error
-
-
-def _copy_room(room: Path, copy: Path) -> None:
-    """Copy a room as it stands; a repository of somebody's own stays where it is."""
-
-    def kept_out(folder: str, _: list[str]) -> list[str]:
-        return [".git"] if Path(folder) == room else []
-
-    shutil.copytree(room, copy, symlinks=True, ignore=kept_out)
 
 
 @contextmanager

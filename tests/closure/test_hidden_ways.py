@@ -452,6 +452,98 @@ OTHERS = {
 }
 
 
+def taken(compat: str, said: str, **rest: object) -> Way:
+    """Make a program that takes a function from a module of its own."""
+    files = {"src/compat.py": compat, "src/core.py": f"import sys\n{said}"}
+    return Way("import core, static\n", files, **rest)  # type: ignore[arg-type]
+
+
+_AS_LOAD = "from importlib import import_module as load"
+TAKEN = {
+    "by its name there": taken(_AS_LOAD, f"from compat import load\nload({NEW})"),
+    "by its own name": taken(
+        "from importlib import import_module",
+        f"from compat import import_module\nimport_module({NEW})",
+    ),
+    "its own name, handed on": taken(
+        "from importlib import import_module",
+        f"from compat import import_module\nlist(map(import_module, [{NEW}]))",
+    ),
+    "by the module": taken(_AS_LOAD, f"import compat\ncompat.load({NEW})"),
+    "by another name of the module": taken(_AS_LOAD, f"import compat as c\nc.load({NEW})"),
+    "with all of it": taken(_AS_LOAD, f"from compat import *\nload({NEW})"),
+    "under a third name": taken(
+        _AS_LOAD,
+        f"from compat import load as ld\nclass A:\n    f = staticmethod(ld)\nA.f({NEW})",
+    ),
+    "a module": taken(
+        "import importlib as il", f"from compat import il as z\nz.import_module({NEW})"
+    ),
+    "a module by its name": taken(
+        "import pickle", f"import compat\ncompat.pickle.loads(f'c{{{NEW}}}\\nC\\n.'.encode())"
+    ),
+    "a module by another name": taken(
+        "import pickle as p", f"import compat\ncompat.p.loads(f'c{{{NEW}}}\\nC\\n.'.encode())"
+    ),
+    "a built-in": taken(
+        "from builtins import exec as x, __import__ as y", f"from compat import y\ny({NEW})"
+    ),
+    "what runs a file": taken(
+        "from runpy import run_path",
+        "from compat import run_path\nrun_path('src/' + sys.argv[1].replace('.', '/') + '.py')",
+        unseen=True,
+    ),
+    "what runs a file, under another name": taken(
+        "from runpy import run_path as rp",
+        "from compat import rp\nrp('src/' + sys.argv[1].replace('.', '/') + '.py')",
+        unseen=True,
+    ),
+    "through two": Way(
+        "import core, static\n",
+        {
+            "src/a.py": _AS_LOAD,
+            "src/compat.py": "from a import load as bring",
+            "src/core.py": f"import sys\nfrom compat import bring as b\nb({NEW})",
+        },
+    ),
+    "through two, with all of them": Way(
+        "import core, static\n",
+        {
+            "src/a.py": _AS_LOAD,
+            "src/compat.py": "from a import *",
+            "src/core.py": f"import sys, compat\ncompat.load({NEW})",
+        },
+    ),
+    "from a package": Way(
+        "import core, static\n",
+        {
+            "src/pack/__init__.py": "from .compat import load",
+            "src/pack/compat.py": _AS_LOAD,
+            "src/core.py": f"import sys\nfrom pack import load\nload({NEW})",
+        },
+    ),
+    "entry points": Way(
+        "import core, static\n",
+        {
+            **DISTRIBUTION,
+            "src/compat.py": "from importlib.metadata import entry_points",
+            "src/core.py": f"from compat import entry_points\n{_LOAD}",
+        },
+        safe=("free",),
+    ),
+    "by what is only feared": Way(
+        "import sys, static\n__import__('plug' + sys.argv[1][:0])",
+        {
+            "src/compat.py": _AS_LOAD,
+            "src/plug.py": f"import sys\nfrom compat import load\nload({NEW})",
+        },
+    ),
+    "only what is not asked for": taken(
+        _AS_LOAD + "\nDONE = 1", "from compat import DONE\n__import__('oth.b')", safe=("free",)
+    ),
+}
+
+
 def loaded(folder: Path, way: Way) -> dict[str, str]:
     """Run a program; give the files that it loaded of its own folder, by module."""
     write(folder, AROUND | dict(way.files) | {"run.py": f"{way.run}\n{_TELL}"})
@@ -518,3 +610,9 @@ def test_what_entry_points_of_its_own_folders_lead_to_is_never_safe(name, tmp_pa
 def test_what_other_functions_of_python_load_is_never_safe(name, tmp_path):
     """What Python has that imports or executes is known, by whatever way it is called."""
     never_safe(tmp_path, OTHERS[name])
+
+
+@pytest.mark.parametrize("name", some(TAKEN, 3))
+def test_what_a_function_of_another_module_loads_is_never_safe(name, tmp_path):
+    """Whatever name a module of its own has for a function that imports, it is one."""
+    never_safe(tmp_path, TAKEN[name])

@@ -11,6 +11,7 @@ from perdure.closure.facts import Unknown
 from perdure.closure.installed import is_standard
 from perdure.closure.places import Module, identity
 from perdure.closure.program import Walked
+from perdure.closure.taken import taken
 
 
 class Doubts:
@@ -59,10 +60,13 @@ class Doubts:
                     return
                 waiting.extend((target, unknown) for target in self._reach(more, spread))
         if seen:
-            self._anything = tuple(self._changed(seen))
+            self._anything = tuple(self._hidden(seen))
 
-    def _changed(self, doubtful: Mapping[str, Module]) -> Iterator[Unknown]:
-        """Find the constants that something doubtful imports by, or may change."""
+    def _hidden(self, doubtful: Mapping[str, Module]) -> Iterator[Unknown]:
+        """Find the constants that something doubtful imports by or may change.
+
+        So with the functions that it takes from others, to import by.
+        """
         program, library = self._walked.program, self._walked.library
         modules = {**self._walked.closure.modules, **doubtful}
         relied = {
@@ -70,7 +74,8 @@ class Doubts:
             for name, module in modules.items()
             if not program.is_answered(name)
         }
-        return changes(relied, modules.values(), library)
+        yield from changes(relied, modules.values(), library)
+        yield from taken(modules.values(), library, program.is_answered)
 
     def _reach(self, unknown: Unknown, spread: set[str]) -> Iterator[Module]:
         """Find what an unknown import may execute. `spread` are the prefixes already followed.

@@ -88,6 +88,7 @@ _WORDS = (
 # These are parts of many others, and so are looked for as whole words.
 # Whoever asks a namespace for one of these by its name has something in mind.
 _LOOKED_UP = frozenset({"__import__", "__builtins__", "builtins", "importlib"})
+_POINTS = frozenset({"entry_points"})
 _BY_ATTRIBUTE = frozenset({"getattr", "setattr"})
 _ANOTHER = "another Python program is started"
 _SHORT_WORDS = ("exec", "eval", "sys", "imp", "dill")
@@ -114,13 +115,15 @@ _NAMES_NOTHING = frozenset(
 class Dynamic:
     """What was found: imports, unknowns, entry-point groups with their lines.
 
-    `relied` are the constants that these were read from.
+    `relied` are the constants that these were read from, `handles` the names that the module has
+    for functions that import.
     """
 
     imports: list[Import] = field(default_factory=list)
     unknown: list[Unknown] = field(default_factory=list)
     groups: list[tuple[str, int]] = field(default_factory=list)
     relied: list[Relied] = field(default_factory=list)
+    handles: list[tuple[str, str]] = field(default_factory=list)
 
 
 def is_suspect(text: str) -> bool:
@@ -142,7 +145,16 @@ def calls(tree: ast.Module, module: str, package: str, lookup: Lookup) -> Dynami
     finder = _Finder(bindings, Reader(bindings, lookup), found)
     for node in ast.walk(tree):
         finder.look(node)
+    found.handles.extend(_handles(bindings))
     return found
+
+
+def _handles(bindings: Bindings) -> Iterator[tuple[str, str]]:
+    """Find the names of functions that import, by which nobody would know them elsewhere."""
+    for name in bindings.by_name:
+        for dotted in bindings.imported_as(name) & (HANDED_ON | KNOWN):
+            if name != dotted and name not in IMPORTERS | _POINTS:
+                yield name, dotted
 
 
 class _Finder:
@@ -193,7 +205,7 @@ class _Finder:
             last = node.func.id
         if dotted & BUILT_IN_IMPORT:
             self._built_in(node)
-        elif dotted & ENTRY_POINTS or last in LOAD_POINTS:
+        elif dotted & ENTRY_POINTS or last in LOAD_POINTS or self._is_points(node, dotted):
             self._entry_points(node)
         elif dotted & BY_NAME or (last in IMPORTERS and not self._defines(node.func)):
             before = len(self._found.imports)
@@ -211,6 +223,11 @@ class _Finder:
                 self._path_moves(node.lineno)
         self._hands(node, dotted)
         self._command(node.args, node.lineno)
+
+    def _is_points(self, node: ast.Call, dotted: set[str]) -> bool:
+        """Say whether entry points are looked up, whichever module brings the function."""
+        named = {name.rpartition(".")[2] for name in dotted} & _POINTS
+        return bool(named) and any(keyword.arg == "group" for keyword in node.keywords)
 
     def _hands(self, node: ast.Call, dotted: set[str]) -> None:
         """Deal with functions of Python that import what an argument names."""
@@ -403,8 +420,11 @@ class _Finder:
         if held or (isinstance(parent, ast.Call) and parent.func is node):
             return
         is_used = isinstance(node.ctx, ast.Load) and not self._is_annotation(node)
-        if is_used and dotted & (HANDED_ON | KNOWN):
-            name = min(dotted & (HANDED_ON | KNOWN))
+        # Those that are known by their own name are so wherever they come from.
+        known = {name for name in dotted if name in KNOWN or name.rpartition(".")[2] in IMPORTERS}
+        known |= dotted & HANDED_ON
+        if is_used and known:
+            name = min(known)
             self._unknown(node.lineno, f"`{name}` is handed on", ANYTHING)
 
     def _read(self, node: ast.expr | None, line: int) -> Strings:

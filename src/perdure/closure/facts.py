@@ -63,6 +63,7 @@ class Facts(Record):
     `exports` is its `__all__`, None if it has none; `exports_open` if it cannot be told. `groups`
     are entry-point groups that are looked up, with their lines. `relied` are the constants that all
     this was read from, `exports_relied` those of its `__all__`.
+    `handles` are the names that it has for functions that import, each with the function.
     """
 
     imports: tuple[Import, ...] = ()
@@ -73,3 +74,4 @@ class Facts(Record):
     exports_open: bool = False
     relied: tuple[Relied, ...] = ()
     exports_relied: tuple[Relied, ...] = ()
+    handles: tuple[tuple[str, str], ...] = ()

@@ -74,6 +74,7 @@ class Library:
             else:
                 unknown.append(found)
         groups: tuple[tuple[str, int], ...] = ()
+        handles: tuple[tuple[str, str], ...] = ()
         relied = [
             Relied(line=found.line, home="", name=flag)
             for found in [one for one in imports if not one.is_executed][:1]
@@ -85,6 +86,7 @@ class Library:
             unknown += calls.unknown
             groups = tuple(calls.groups)
             relied += calls.relied
+            handles = tuple(calls.handles)
         mentions: tuple[Mention, ...] = ()
         if self._mentioned:
             beside = self.places.beside(package)
@@ -98,6 +100,7 @@ class Library:
             exports=None if exports is None else tuple(sorted(exports.values)),
             exports_open=exports is not None and bool(exports.prefixes),
             relied=tuple(dict.fromkeys(relied)),
+            handles=handles,
             exports_relied=() if exports is None else tuple(dynamic.relied_of(exports, 0)),
         )
 

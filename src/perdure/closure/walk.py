@@ -19,6 +19,7 @@ from perdure.closure.graph import Closure, Edge
 from perdure.closure.installed import Installed, is_standard
 from perdure.closure.library import Library
 from perdure.closure.places import Module, Places
+from perdure.closure.taken import taken
 
 _MODULES_MAX = 50_000
 
@@ -109,7 +110,9 @@ class _Walker:
             for unknown in self._mentioned
             if not all(name in self._modules for name in unknown.names)
         ]
-        changed = changes(self._relied, self._modules.values(), self._library)
+        modules = self._modules.values()
+        changed = changes(self._relied, modules, self._library)
+        used = taken(modules, self._library, self._is_answered)
         return Closure(
             entries=entries,
             modules=dict(sorted(self._modules.items())),
@@ -118,7 +121,7 @@ class _Walker:
             absent=tuple(self._absent.values()),
             standard=tuple(sorted(self._standard)),
             distributions=dict(sorted(self._distributions.items())),
-            unknown=(*self._unknown, *mentioned, *changed),
+            unknown=(*self._unknown, *mentioned, *changed, *used),
             outside=self._out,
         )
 

@@ -57,7 +57,7 @@ def test_a_failure_says_what_where_and_what_helps(
     assert desk.drive("--json").document["why"] == line.text
 
 
-def test_anmodel_wrong_is_named(desk: Desk) -> None:
+def test_another_model_than_the_one_asked_for_is_named(desk: Desk) -> None:
     """An endpoint that answers as another model is told of by that model's name."""
     desk.server.play("model_wrong")
     seen = desk.drive("--quiet")

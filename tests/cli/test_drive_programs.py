@@ -11,7 +11,14 @@ from pathlib import Path
 import pytest
 
 from perdure.agent.drive.tools.warden import missing
-from perdure.base.errors import EXIT_DONE, EXIT_PAUSED, EXIT_STOPPED, EXIT_USAGE
+from perdure.base.errors import (
+    EXIT_DONE,
+    EXIT_PAUSED,
+    EXIT_SOME_FAILED,
+    EXIT_STOPPED,
+    EXIT_UNREACHABLE,
+    EXIT_USAGE,
+)
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason="this system confines nothing")
 
@@ -50,7 +57,9 @@ if "obeys" in sys.argv:
     open("ready", "w").close()
     assert hear() == {"type": "cancel"}
     say(type="answer", stop="cancelled")
-if lines:
+if "ends" in sys.argv:
+    say(type="answer", stop=sys.argv[-1], text="I will not.")
+elif lines:
     say(type="answer", text="Sorted.")
 else:
     reply(told, stopReason="end_turn")
@@ -147,6 +156,24 @@ def test_one_is_stopped_from_elsewhere(perdure, tmp_path):
         "run_frozen",
     ]
     assert (rows[-3]["by"], rows[-1]["cause"]) == ("perdure stop", "cancel")
+
+
+@pytest.mark.parametrize("shown", ["--quiet", "--json"])
+@pytest.mark.parametrize(
+    ("word", "told"),
+    [
+        ("marmalade", (EXIT_UNREACHABLE, "it ended its turn with 'marmalade', a word")),
+        ("cancelled", (EXIT_UNREACHABLE, "it broke off its turn, and nobody had asked")),
+        ("refusal", (EXIT_SOME_FAILED, "I will not.")),
+    ],
+)
+def test_why_it_failed_is_told_where_nothing_was_shown(perdure, tmp_path, shown, word, told):
+    """On standard error, or in the document: a drive that came to nothing is never silent."""
+    place = Place(tmp_path, "lines", "ends", word)
+    said = perdure("drive", *place.arguments, shown)
+    status, why = told
+    assert said.status == status
+    assert why in (said.err if shown == "--quiet" else said.document["why"])
 
 
 def test_a_ceiling_of_seconds_ends_it(perdure, tmp_path):

@@ -187,6 +187,14 @@ CHANGED = {
         "    setattr(m, n, x)",
     ),
     "__setattr__": changed(f"core.__setattr__('N', {NEW})"),
+    "__setattr__ kept": changed(f"f = core.__setattr__\nf('N', {NEW})"),
+    "__setattr__ handed on": changed(f"list(map(core.__setattr__, ['N'], [{NEW}]))"),
+    "__getattribute__": changed(f"core.__getattribute__('__dict__')['N'] = {NEW}"),
+    "__getattribute__ kept": changed(
+        f"g = core.__getattribute__\ng('__dict__').update({{'N': {NEW}}})"
+    ),
+    "getattr of its own ways": changed(f"f = getattr(core, '__setat' + 'tr__')\nf('N', {NEW})"),
+    "getattr of its namespace": changed(f"getattr(core, '__dict__')['N'] = {NEW}"),
     "__setattr__ of its type": changed(f"type(core).__setattr__(core, 'N', {NEW})"),
     "a patch": changed(
         f"from unittest.mock import patch\npatch('core.N', {NEW}).start()",

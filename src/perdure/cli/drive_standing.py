@@ -171,7 +171,7 @@ def _parts(found: DriveStanding, folder: str) -> Iterator[Block]:
         yield paragraph(f"Now: drive {moment.run}, turn {moment.turn}, {moment.doing}.")
     elif moment is not None and found.open:
         yield paragraph(
-            f"Drive {found.open} was left open in turn {moment.turn}, {moment.doing}, by a process"
+            f"Drive {moment.run} was left open in turn {moment.turn}, {moment.doing}, by a process"
             " that is gone."
         )
     if moment is not None:
@@ -189,7 +189,7 @@ def _parts(found: DriveStanding, folder: str) -> Iterator[Block]:
 
 def _window(moment: Moment) -> str:
     if moment.used is None:
-        return "How full its window is, the endpoint has not said yet."
+        return "How full its window is, nobody has said yet."
     if not moment.window:
         return f"Its last request took {count(moment.used)} tokens; of what window is not known."
     share = percent(moment.used / moment.window)

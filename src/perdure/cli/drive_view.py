@@ -19,7 +19,7 @@ from perdure.base.errors import (
     UsageError,
 )
 from perdure.base.money import show
-from perdure.base.text import printable
+from perdure.base.text import one_line, printable
 from perdure.cli.drive_words import summed_up, told
 from perdure.cli.figures import count, plural
 from perdure.cli.output import PIPE_WIDTH, as_tree, write_error, write_json, write_out
@@ -27,6 +27,8 @@ from perdure.records.drive import (
     DRIVE_KIND_OF,
     DriveLine,
     EndCause,
+    HarnessAnswered,
+    HarnessReported,
     ModelCalled,
     ModelReturned,
     ProviderFailed,
@@ -41,6 +43,7 @@ from perdure.trace.drive_lines import StoredLine
 from perdure.trace.drive_reader import DriveReader
 
 _WIDTH_MIN = 20
+_WHY_MAX = 300
 
 _EXIT: dict[EndCause, int] = {
     EndCause.CONCLUDED: EXIT_DONE,
@@ -68,15 +71,25 @@ assert set(_EXIT) == set(EndCause)
 
 
 class Unseen:
-    """Looks on where nothing is shown, for why the endpoint failed: that is told in the end."""
+    """Looks on where nothing is shown, for why a drive failed: that is told in the end."""
 
     def __init__(self) -> None:
         self.why = ""
+        self._said = ""
 
     def line(self, line: DriveLine) -> None:
-        """Remember why a call failed for good."""
-        if isinstance(line, ProviderFailed) and "." not in line.run:
-            self.why = line.text
+        """Remember why a call failed for good, a program was lost, or the task was refused."""
+        if "." in line.run:
+            return
+        match line:
+            case ProviderFailed():
+                self.why = line.text
+            case HarnessReported(what="lost" | "broke_off"):
+                self.why = f"The program: {line.text}"
+            case ModelReturned() | HarnessAnswered():
+                self._said = line.text
+            case RunFrozen(cause=EndCause.REFUSED):
+                self.why = one_line(self._said, _WHY_MAX)
 
 
 class View:

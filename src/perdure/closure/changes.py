@@ -20,6 +20,8 @@ from perdure.closure.source import SourceError
 from perdure.closure.strings import ANYTHING, Reader, Strings
 
 _SETTERS = frozenset({"setattr", "delattr", "__setattr__", "__delattr__"})
+# Taken of a module, and not called at once, they change or give whatever they are told later.
+_LATENT = frozenset({"__setattr__", "__delattr__", "__getattribute__", "__dict__"})
 _NAMESPACES = frozenset({"__globals__", "f_globals", "f_locals"})
 # They are given a module, and leave it as it is.
 _HARMLESS = frozenset(
@@ -33,7 +35,7 @@ _GIVES = frozenset({"import_module", "__import__", "getmodule", "find_module", "
 # How a constant is changed by somebody who does not name it.
 _WAYS = re.compile(
     r"\b(?:[sd]etattr|__(?:set|del)attr__|__dict__|vars|globals|locals|__globals__|f_globals"
-    r"|f_locals|patch)\b|\bsys\s*\.\s*modules\b"
+    r"|f_locals|patch|__getattribute__)\b|\bsys\s*\.\s*modules\b|\bgetattr\s*\([^)]*[\"']__"
 )
 
 
@@ -125,9 +127,9 @@ class _Looker:
         for node in ast.walk(self._bindings.tree):
             found: Iterable[Relied] = ()
             if isinstance(node, ast.Attribute):
-                found = [*self._attribute(node), *self._namespace(node)]
+                found = [*self._attribute(node), *self._latent(node), *self._namespace(node)]
             elif isinstance(node, ast.Call):
-                found = [*self._call(node), *self._namespace(node)]
+                found = [*self._call(node), *self._latent(node), *self._namespace(node)]
             elif isinstance(node, ast.ImportFrom):
                 found = self._taken(node)
             if isinstance(node, ast.Name | ast.Attribute):
@@ -143,6 +145,24 @@ class _Looker:
             )
             if is_changed and self._may_be(node.value, one.home):
                 yield one
+
+    def _latent(self, node: ast.Attribute | ast.Call) -> Iterator[Relied]:
+        """Find what takes a module's own way to change it, for whatever it is told later."""
+        if isinstance(node, ast.Attribute):
+            parent = self._parents.get(id(node))
+            is_called = isinstance(parent, ast.Call) and parent.func is node
+            latent = _LATENT - {"__dict__"} - (_SETTERS if is_called else set())
+            is_taken, owner = node.attr in latent, node.value
+        elif _chain(node.func)[-1:] == ["getattr"] and len(node.args) > 1:
+            named, owner = self._reader.read(node.args[1]), node.args[0]
+            known = [prefix for prefix in named.prefixes if prefix]
+            is_taken = bool(named.values & _LATENT) or any(
+                one.startswith(prefix) for one in _LATENT for prefix in known
+            )
+        else:
+            return
+        if is_taken:
+            yield from (one for one in self._constants if self._is(owner, one.home))
 
     def _taken(self, node: ast.ImportFrom) -> Iterator[Relied]:
         """Find collections that are taken out of their module and then changed."""

@@ -114,15 +114,17 @@ def test_a_comment_moves_nothing_and_a_constant_moves_its_module(take, home):
     path = home / "perdure/runner/quorum.py"
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace('"""', '"""Once more: ', 1) + "# a comment\n", encoding="utf-8")
-    assert compare(before, take()).is_same
-    assert deciding_hash(take()) == deciding_hash(before)
+    commented = take()
+    assert compare(before, commented).is_same
+    assert deciding_hash(commented) == deciding_hash(before)
     edit(home / "perdure/base/money.py", "1_000_000_000", "1_000_000_001")
-    moved = compare(before, take())
+    changed = take()
+    moved = compare(before, changed)
     assert [(d.part.value, d.name) for d in moved.refusing] == [("engine", "perdure.base.money")]
     assert "+++ now/perdure.base.money" in moved.refusing[0].diff
     assert "1_000_000_001" in moved.refusing[0].diff
     assert not moved.warning
-    assert deciding_hash(take()) != deciding_hash(before)
+    assert deciding_hash(changed) != deciding_hash(before)
 
 
 def test_a_docstring_of_a_plug_in_counts_and_its_comment_does_not(take, folder):
@@ -145,11 +147,12 @@ def test_a_mended_error_text_of_http_only_warns(take, home):
         "endpoint is open already",
         "endpoint is open, already",
     )
-    moved = compare(before, take())
+    mended = take()
+    moved = compare(before, mended)
     assert not moved.refusing
     assert [d.name for d in moved.warning] == ["perdure.inference.http.transport"]
     assert "is open, already" in moved.warning[0].diff
-    assert deciding_hash(take()) == deciding_hash(before)
+    assert deciding_hash(mended) == deciding_hash(before)
 
 
 def test_everything_that_moved_is_named_at_once(take, home, folder):

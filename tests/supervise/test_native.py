@@ -286,7 +286,7 @@ def test_everything_that_does_not_fit_is_told_at_once(tmp_path: Path, capsys: An
     for option in (*wrong, "--exists"):
         # An arming without a check is told by the name of the check.
         assert ("'zz'" if option == "--arm" else option) in told, told
-    assert f"{len(wrong) + 1} things on the command line are wrong" in told
+    assert f"{len(wrong) + 1} things are wrong" in told
     assert not home.exists()
     words = ["x.yaml", "--out", str(tmp_path / "run"), "--stall", "soon", "--", "--bogus"]
     assert execute(["supervise", *words]) == 2

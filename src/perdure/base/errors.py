@@ -84,18 +84,18 @@ class UsageError(PerdureError):
     code = "usage"
 
 
-def refuse_all(problems: Sequence[UsageError]) -> None:
+def refuse_all(problems: Sequence[PerdureError]) -> None:
     """Refuse what is wrong with a command line, all of it at once.
 
     Raises:
-        UsageError: there is a problem; of several, each is on a line of its own.
+        PerdureError: the problem, if there is one; several are one UsageError, a line for each.
 
     """
     if len(problems) == 1:
         raise problems[0]
     if problems:
-        listed = "\n".join(str(problem) for problem in problems)
-        raise UsageError(f"{listed}\n{len(problems)} problems in what is asked.")
+        listed = "".join(f"\n- {problem}" for problem in problems)
+        raise UsageError(f"{len(problems)} things are wrong:{listed}")
 
 
 class Problem:

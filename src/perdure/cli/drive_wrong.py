@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from perdure.agent.drive.tools.command import NoSandboxError
 from perdure.agent.drive.tools.environment import secrets_in
-from perdure.base.errors import KeyOrModelRefusedError, PerdureError, UsageError
+from perdure.base.errors import KeyOrModelRefusedError, PerdureError, UsageError, refuse_all
 from perdure.base.redaction import Redactor, holds_key
 from perdure.base.text import storable
 from perdure.inference.http.key import load_key
@@ -45,11 +45,7 @@ class Wrong:
             UsageError: all of it; what is alone is raised as it is.
 
         """
-        if len(self._errors) == 1:
-            raise self._errors[0]
-        if self._errors:
-            listed = "".join(f"\n- {error}" for error in self._errors)
-            raise UsageError(f"{len(self._errors)} things are wrong:{listed}")
+        refuse_all(self._errors)
 
 
 def look_at_stored(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from perdure.base.errors import UsageError
+from perdure.base.errors import UsageError, refuse_all
 
 T = TypeVar("T")
 
@@ -35,8 +35,4 @@ class Reading:
             UsageError: something was; names everything that was.
 
         """
-        if len(self._wrong) == 1:
-            raise self._wrong[0]
-        if self._wrong:
-            lines = "".join(f"\n  {error}" for error in self._wrong)
-            raise UsageError(f"{len(self._wrong)} things on the command line are wrong:{lines}")
+        refuse_all(self._wrong)
